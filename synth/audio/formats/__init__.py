@@ -1,0 +1,1 @@
+"""Output formats: the folder is the extension point; each module has a `FORMAT`."""

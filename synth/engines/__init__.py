@@ -1,0 +1,1 @@
+"""Speech engines: the folder is the extension point. Nothing here is imported by the API process."""

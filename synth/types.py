@@ -1,0 +1,163 @@
+"""Frozen values that travel between doors, service and parts. No Django, no numpy at run time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class CacheMode(StrEnum):
+    USE = "use"
+    REFRESH = "refresh"
+    BYPASS = "bypass"
+
+
+class Delivery(StrEnum):
+    URL = "url"
+    INLINE = "inline"
+    BINARY = "binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A voice of one engine. `fingerprint` is a digest of what makes its sound (style vector, reference samples)."""
+
+    name: str
+    engine: str
+    fingerprint: str
+    languages: tuple[str, ...]
+    label: str = ""
+    gender: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pronunciation:
+    """How to say one piece of text. `kind` is pinyin, ipa or alias."""
+
+    text: str
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emotion:
+    """One of: a name, a vector, a text, a reference; with a strength of 0 to 1."""
+
+    name: str | None = None
+    vector: tuple[float, ...] | None = None
+    text: str | None = None
+    reference: str | None = None
+    strength: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """Everything but the text and the output form that changes the sound: shared by a Spec and its Segments.
+
+    `seed` None means `auto`. `options` are engine options in name order.
+    """
+
+    engine: str
+    model_version: str
+    voice: str
+    voice_fingerprint: str
+    language: str
+    speed: float = 1.0
+    duration: float | None = None
+    emotion: Emotion | None = None
+    pronunciations: tuple[Pronunciation, ...] = ()
+    seed: int | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    normaliser: int
+    splitter: int
+    encryption_key_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """The form of a rendition: format name, Hz, kbit/s (None where the format has none), LUFS, silence in ms."""
+
+    format: str
+    sample_rate: int
+    bitrate: int | None
+    loudness: float
+    pause_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Every input that changes the sound of a rendition, normalised; nothing else."""
+
+    manner: Manner
+    text: str
+    output: Output
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One complete sentence of a Spec: the unit of synthesis, of claiming and of reuse."""
+
+    manner: Manner
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pcm:
+    """Mono audio: float32 samples of shape [N], nominally within ±1, at `sample_rate` Hz."""
+
+    samples: NDArray[np.float32]
+    sample_rate: int
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return len(self.samples) / self.sample_rate
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Encoded audio as it is stored: named by the SHA-256 of its bytes."""
+
+    data: bytes
+    digest: str
+    format: str
+    media_type: str
+    duration: float
+    sample_rate: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedRange:
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineCard:
+    """What an engine says of itself; published by its workers, the only thing the API knows of engines.
+
+    `languages` are BCP 47 tags; `scripts` are ISO 15924 codes (Hani, Hira, Kana, Latn, Hang).
+    `max_units` bounds one segment: a CJK character counts `text.split.CJK_UNITS`, any other one 1.
+    `default_voices` maps a language to the voice taken when the caller names none; `priority` breaks ties
+    between engines for a language, the lower first.
+    """
+
+    name: str
+    model_version: str
+    sample_rate: int
+    languages: tuple[str, ...]
+    scripts: tuple[str, ...]
+    voices: tuple[Voice, ...]
+    default_voices: dict[str, str]
+    priority: int = 100
+    max_units: int = 400
+    speed: SpeedRange | None = None
+    controls: frozenset[str] = frozenset()
+    emotions: tuple[str, ...] = ()
+    deterministic: bool = False
+    limits: dict[str, Any] = field(default_factory=dict)

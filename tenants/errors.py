@@ -1,0 +1,80 @@
+"""The base of every error that a caller may see; `ttsproject.problems` turns it into problem+json."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """What is wrong with one input field, and what is allowed there.
+
+    `message` is an untranslated template with `%(name)s` places, filled from `params`.
+    """
+
+    field: str
+    code: str
+    message: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    allowed: Any = None
+
+
+class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
+    """An error with a stable `code` and an HTTP status.
+
+    `detail` is an untranslated English template with `%(name)s` places, filled from `params`: the handler
+    translates first and fills afterwards.
+    """
+
+    status = 500
+    code = "internal_error"
+    title = "Internal error"
+    detail = "Something went wrong on our side."
+
+    def __init__(
+        self,
+        detail: str | None = None,
+        *,
+        code: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        fields: tuple[FieldProblem, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        self.detail = detail or self.detail
+        self.code = code or self.code
+        self.params = dict(params or {})
+        self.fields = fields
+        self.retry_after = retry_after
+        super().__init__(self.detail % self.params if self.params else self.detail)
+
+
+class Unauthenticated(Problem):
+    """No key, or one that is unknown, wrong, expired or revoked: all answer alike."""
+
+    status = 401
+    code = "unauthenticated"
+    title = "Not authenticated"
+    detail = "Send a valid API key: Authorization: Bearer <key>."
+
+
+class Forbidden(Problem):
+    status = 403
+    code = "forbidden"
+    title = "Not allowed"
+    detail = "This key lacks the scope %(scope)s."
+
+
+class NotFound(Problem):
+    status = 404
+    code = "not_found"
+    title = "Not found"
+    detail = "There is nothing here under this id."
+
+
+class InvalidRequest(Problem):
+    """Input that cannot be used; `fields` names each place."""
+
+    status = 422
+    code = "invalid_request"
+    title = "Invalid request"
+    detail = "The request cannot be used: see fields."
