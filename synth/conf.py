@@ -1,0 +1,43 @@
+"""Refrain's settings as one typed value. Parts get what they need as arguments; models, queue and doors read this."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.core.signals import setting_changed
+
+
+@dataclass(frozen=True, slots=True)
+class Conf:
+    """Durations are seconds, sizes bytes, loudness LUFS. `ttsproject/settings.py` says where each comes from."""
+
+    url_ttl: int
+    cache_ttl: int
+    l1_bytes: int
+    l2_audio_limit: int
+    loudness: float
+    pause_ms: int
+    lease: float
+    heartbeat: float
+    max_waiters: int
+    engine_threads: int
+    engine_packages: tuple[str, ...]
+    storage: str
+    storage_options: Mapping[str, Mapping[str, str]]
+
+
+@cache
+def conf() -> Conf:
+    values: dict[str, Any] = {name.lower(): value for name, value in settings.REFRAIN.items()}
+    values["engine_packages"] = tuple(values["engine_packages"])
+    return Conf(**values)
+
+
+def _forget(*, setting: str, **_: Any) -> None:
+    if setting == "REFRAIN":
+        conf.cache_clear()
+
+
+setting_changed.connect(_forget)

@@ -1,0 +1,92 @@
+"""Typed readers of environment variables; `settings.py` alone uses them.
+
+Every reader also looks at NAME_FILE, the path of a file that holds the value (for mounted secrets).
+A value that cannot be used stops the start with a sentence that names the variable.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off"})
+
+
+def text(name: str, default: str = "") -> str:
+    value = os.environ.get(name)
+    if value:
+        return value
+    path = os.environ.get(f"{name}_FILE")
+    if not path:
+        return default
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from error
+
+
+def flag(name: str, *, default: bool) -> bool:
+    value = text(name).lower()
+    if not value:
+        return default
+    if value in TRUE | FALSE:
+        return value in TRUE
+    raise ImproperlyConfigured(f"{name} is {value!r}; it takes one of {', '.join(sorted(TRUE | FALSE))}.")
+
+
+def integer(name: str, default: int, *, minimum: int = 0, maximum: int | None = None) -> int:
+    return round(_number(name, default, minimum=minimum, maximum=maximum, kind=int))
+
+
+def number(name: str, default: float, *, minimum: float = 0, maximum: float | None = None) -> float:
+    return _number(name, default, minimum=minimum, maximum=maximum, kind=float)
+
+
+def words(name: str, default: str = "") -> list[str]:
+    """A list, parted by commas."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def numbered_secrets(name: str, default: str) -> dict[int, str]:
+    """`1:secret,2:newer` -> {1: …, 2: …}; a value without numbers is number 1."""
+    secrets: dict[int, str] = {}
+    for position, item in enumerate(words(name, default), start=1):
+        number_text, parted, secret = item.partition(":")
+        if parted and number_text.isdigit():
+            secrets[int(number_text)] = secret
+        else:
+            secrets[position] = item
+    return secrets
+
+
+def database(name: str, default: str) -> dict[str, object]:
+    """`sqlite:///path` or `postgresql://user:password@host:port/name` -> an entry of DATABASES."""
+    url = urlsplit(text(name, default))
+    if url.scheme == "sqlite":
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": unquote(url.path)}
+    if url.scheme in {"postgres", "postgresql"}:
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(url.path.lstrip("/")),
+            "USER": unquote(url.username or ""),
+            "PASSWORD": unquote(url.password or ""),
+            "HOST": url.hostname or "",
+            "PORT": str(url.port or ""),
+        }
+    raise ImproperlyConfigured(f"{name} starts with {url.scheme or 'nothing'!r}; it takes sqlite:/// or postgresql://.")
+
+
+def _number(name: str, default: float, *, minimum: float, maximum: float | None, kind: type) -> float:
+    value = text(name)
+    if not value:
+        return default
+    bounds = f"at least {minimum}" + ("" if maximum is None else f" and at most {maximum}")
+    try:
+        parsed = kind(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is {value!r}; it takes a number of {bounds}.") from error
+    if parsed < minimum or (maximum is not None and parsed > maximum):
+        raise ImproperlyConfigured(f"{name} is {value}; it takes {bounds}.")
+    return float(parsed)

@@ -1,0 +1,213 @@
+"""All settings, from environment variables (`.env.example` lists them), in the order that a reader asks."""
+
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+from ttsproject import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(env.text("REFRAIN_VAR_DIR", str(BASE_DIR / "var")))
+
+# --- Who may reach it -------------------------------------------------------------------------------------------
+DEBUG = env.flag("REFRAIN_DEBUG", default=False)
+SECRET_KEY = env.text("REFRAIN_SECRET_KEY")
+if not SECRET_KEY:
+    raise ImproperlyConfigured("REFRAIN_SECRET_KEY is missing. Set it to 50 random characters; `make run` makes one.")
+ALLOWED_HOSTS = env.words("REFRAIN_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+CSRF_TRUSTED_ORIGINS = env.words("REFRAIN_CSRF_TRUSTED_ORIGINS")
+PUBLIC_URL = env.text("REFRAIN_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+HTTPS = PUBLIC_URL.startswith("https://")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+X_FRAME_OPTIONS = "DENY"
+
+# --- Where rows live ----------------------------------------------------------------------------------------------
+DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{VAR_DIR / 'refrain.sqlite3'}")}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # WAL and IMMEDIATE together: anything less answers "database is locked" under several writers.
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+else:
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,
+        "pool": {
+            "min_size": 0,
+            "max_size": env.integer("DATABASE_POOL_SIZE", 16, minimum=2),
+            "timeout": 10,
+        },
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Redis: the cache, and what rings the workers --------------------------------------------------------------
+REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {
+            "CONNECTION_POOL_CLASS": "redis.BlockingConnectionPool",
+            "CONNECTION_POOL_KWARGS": {"max_connections": env.integer("REDIS_POOL_SIZE", 32, minimum=2), "timeout": 0.5},
+            "SOCKET_CONNECT_TIMEOUT": env.number("REDIS_CONNECT_TIMEOUT", 0.5, minimum=0.01),
+            "SOCKET_TIMEOUT": env.number("REDIS_TIMEOUT", 0.5, minimum=0.01),
+        },
+    }
+}
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL)
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = (
+    {
+        # A bell carries no work, so a late one costs nothing; still it should come back before long.
+        "visibility_timeout": 3600,
+        "unacked_restore_interval": 10,
+        "socket_timeout": 2,
+        "socket_connect_timeout": 1,
+        "retry_on_timeout": True,
+        "queue_order_strategy": "round_robin",
+    }
+    if CELERY_BROKER_URL.startswith(("redis", "sentinel"))
+    else {}
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_POOL_LIMIT = 16
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_DEFAULT_QUEUE = "io"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A child that loads a model is silent for longer than Celery's own 4 s.
+CELERY_WORKER_PROC_ALIVE_TIMEOUT = 300
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "synth.sweep", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
+}
+
+# --- Refrain itself (synth/conf.py reads this) --------------------------------------------------------------------
+REFRAIN = {
+    "URL_TTL": env.integer("REFRAIN_URL_TTL", 3600, minimum=60, maximum=7 * 86400),
+    "CACHE_TTL": env.integer("REFRAIN_CACHE_TTL", 86400, minimum=1),
+    "L1_BYTES": env.integer("REFRAIN_L1_BYTES", 64 * 2**20),
+    "L2_AUDIO_LIMIT": env.integer("REFRAIN_L2_AUDIO_LIMIT", 256 * 2**10),
+    "LOUDNESS": -16.0,
+    "PAUSE_MS": 250,
+    "LEASE": env.number("REFRAIN_LEASE", 15.0, minimum=1),
+    "HEARTBEAT": env.number("REFRAIN_HEARTBEAT", 5.0, minimum=0.2),
+    "MAX_WAITERS": env.integer("REFRAIN_MAX_WAITERS", 48, minimum=0),
+    "ENGINE_THREADS": env.integer("REFRAIN_ENGINE_THREADS", 1, minimum=1),
+    "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
+    "STORAGE": env.text("REFRAIN_STORAGE", "files"),
+    "STORAGE_OPTIONS": {
+        "files": {
+            "root": env.text("REFRAIN_FILES_ROOT", str(VAR_DIR / "audio")),
+            "base_url": PUBLIC_URL,
+            "signing_key": env.text("REFRAIN_URL_SIGNING_KEY", SECRET_KEY),
+        },
+        "s3": {
+            "bucket": env.text("S3_BUCKET"),
+            "region": env.text("S3_REGION", "us-east-1"),
+            "endpoint": env.text("S3_ENDPOINT_URL"),
+            "public_endpoint": env.text("S3_PUBLIC_ENDPOINT_URL"),
+            "access_key": env.text("S3_ACCESS_KEY_ID"),
+            "secret_key": env.text("S3_SECRET_ACCESS_KEY"),
+            "addressing_style": env.text("S3_ADDRESSING_STYLE", "auto"),
+            "prefix": env.text("S3_PREFIX"),
+        },
+    },
+}
+# Number -> secret; the highest number mints, the others still verify.
+REFRAIN_KEY_PEPPERS = env.numbered_secrets("REFRAIN_KEY_PEPPERS", SECRET_KEY)
+
+# --- Parts --------------------------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "tenants",
+    "synth",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "ttsproject.urls"
+WSGI_APPLICATION = "ttsproject.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+
+# --- What it looks like ---------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+UNFOLD = {"SITE_TITLE": "Refrain", "SITE_HEADER": "Refrain", "SITE_SYMBOL": "graphic_eq", "SHOW_VIEW_ON_SITE": False}
+
+# --- API ------------------------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["tenants.permissions.HasScope"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "ttsproject.problems.handle",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Refrain",
+    "DESCRIPTION": _("Text to speech that never says the same sentence twice."),
+    "VERSION": "0.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+}
+
+# --- What it says -----------------------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("REFRAIN_LOG_LEVEL", "INFO")},
+    "loggers": {"botocore": {"level": "WARNING"}, "django.request": {"level": "ERROR"}},
+}

@@ -1,0 +1,9 @@
+"""The WSGI entry point that Granian serves."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ttsproject.settings")
+
+application = get_wsgi_application()
