@@ -1,0 +1,38 @@
+"""A customer of the platform: owns keys, settings and everything that is spoken for it."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from tenants.ids import new_id
+from tenants.types import TenantRef
+
+
+class Tenant(models.Model):
+    """Change one through `tenants.service` only: it raises the snapshot version along with the change."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("active")
+        SUSPENDED = "suspended", _("suspended")
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(_("name"), max_length=200)
+    slug = models.SlugField(_("slug"), max_length=80, unique=True)
+    status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.ACTIVE)
+    snapshot_version = models.PositiveBigIntegerField(_("snapshot version"), default=1, editable=False)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("tenant")
+        verbose_name_plural = _("tenants")
+        ordering = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def ref(self) -> TenantRef:
+        return TenantRef(self.id)
+
+    @property
+    def is_active(self) -> bool:
+        return self.status == self.Status.ACTIVE

@@ -1,0 +1,10 @@
+"""What an API key may be allowed to do; views name one of these for each method, keys hold some of them."""
+
+from typing import Final
+
+SPEECH_WRITE: Final = "speech:write"
+SPEECH_READ: Final = "speech:read"
+VOICES_READ: Final = "voices:read"
+
+SCOPES: Final[tuple[str, ...]] = (SPEECH_WRITE, SPEECH_READ, VOICES_READ)
+ALL: Final[frozenset[str]] = frozenset(SCOPES)

@@ -1,0 +1,149 @@
+"""Every change of a tenant or a key. Admin and commands call these; each raises the tenant's snapshot version."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+from django.db import transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from tenants import keys
+from tenants.errors import FieldProblem, InvalidRequest
+from tenants.ids import new_id
+from tenants.models import ApiKey, Tenant
+from tenants.scopes import SCOPES
+from tenants.versions import raise_versions
+
+
+@transaction.atomic
+def create_tenant(name: str, slug: str | None = None) -> Tenant:
+    """A new, active tenant. Without a slug one is made from the name."""
+    tenant = Tenant.objects.create(name=name, slug=_checked_slug(slug) if slug else _free_slug(name))
+    return _raised(tenant)
+
+
+@transaction.atomic
+def update_tenant(tenant: Tenant, *, name: str, slug: str) -> Tenant:
+    tenant.name = name
+    tenant.slug = slug
+    tenant.save(update_fields=["name", "slug"])
+    return _raised(tenant)
+
+
+@transaction.atomic
+def suspend_tenant(tenant: Tenant) -> Tenant:
+    """Refuse every key of this tenant (403) until it is resumed."""
+    return _set_status(tenant, Tenant.Status.SUSPENDED)
+
+
+@transaction.atomic
+def resume_tenant(tenant: Tenant) -> Tenant:
+    return _set_status(tenant, Tenant.Status.ACTIVE)
+
+
+@transaction.atomic
+def issue_key(
+    tenant: Tenant,
+    name: str,
+    scopes: Iterable[str],
+    *,
+    expires_at: datetime | None = None,
+    kind: keys.Kind = keys.Kind.LIVE,
+) -> tuple[ApiKey, str]:
+    """A new key and its token. The token is kept nowhere: show it now or never.
+
+    Raises InvalidRequest for a scope that does not exist, for none at all, and for an expiry in the past.
+    """
+    wanted = _checked_scopes(scopes)
+    if expires_at is not None and expires_at <= timezone.now():
+        raise _invalid("expires_at", "in_the_past", "The expiry lies in the past.")
+    minted = keys.mint(kind, settings.REFRAIN_KEY_PEPPERS)
+    key = ApiKey.objects.create(
+        tenant=tenant,
+        name=name,
+        kind=kind,
+        lookup=minted.lookup,
+        digest=minted.digest,
+        pepper=minted.pepper,
+        scopes=wanted,
+        expires_at=expires_at,
+    )
+    raise_versions([tenant.id])
+    return key, minted.token
+
+
+@transaction.atomic
+def rename_key(key: ApiKey, name: str) -> ApiKey:
+    key.name = name
+    key.save(update_fields=["name"])
+    raise_versions([key.tenant_id])
+    return key
+
+
+@transaction.atomic
+def revoke_key(key: ApiKey) -> ApiKey:
+    """Refuse this key from its next request on. A key revoked before keeps its first time."""
+    now = timezone.now()
+    if ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=now):
+        raise_versions([key.tenant_id])
+    key.refresh_from_db(fields=["revoked_at"])
+    return key
+
+
+@transaction.atomic
+def delete_key(key: ApiKey) -> None:
+    tenant_id = key.tenant_id
+    key.delete()
+    raise_versions([tenant_id])
+
+
+def _set_status(tenant: Tenant, status: Tenant.Status) -> Tenant:
+    tenant.status = status
+    tenant.save(update_fields=["status"])
+    return _raised(tenant)
+
+
+def _raised(tenant: Tenant) -> Tenant:
+    raise_versions([tenant.id])
+    tenant.refresh_from_db(fields=["snapshot_version"])
+    return tenant
+
+
+def _checked_scopes(scopes: Iterable[str]) -> list[str]:
+    """The scopes in the order of SCOPES, each once."""
+    wanted = set(scopes)
+    unknown = sorted(wanted.difference(SCOPES))
+    if unknown:
+        message = "There is no scope %(unknown)s; there are: %(scopes)s."
+        raise _invalid("scopes", "unknown_scope", message, unknown=", ".join(unknown), scopes=", ".join(SCOPES))
+    if not wanted:
+        message = "A key needs at least one scope of: %(scopes)s."
+        raise _invalid("scopes", "no_scope", message, scopes=", ".join(SCOPES))
+    return [scope for scope in SCOPES if scope in wanted]
+
+
+def _checked_slug(slug: str) -> str:
+    try:
+        validate_slug(slug)
+    except ValidationError as error:
+        message = "The slug %(slug)s may hold letters, digits, hyphens and underscores only."
+        raise _invalid("slug", "bad_slug", message, slug=slug) from error
+    if Tenant.objects.filter(slug=slug).exists():
+        raise _invalid("slug", "slug_taken", "There is a tenant with the slug %(slug)s already.", slug=slug)
+    return slug
+
+
+def _free_slug(name: str) -> str:
+    """From the name, made unique by a few digits when it must be; names in Chinese give no letters at all."""
+    base = slugify(name)[:60]
+    if base and not Tenant.objects.filter(slug=base).exists():
+        return base
+    return f"{base or 'tenant'}-{new_id().hex[-8:]}"
+
+
+def _invalid(field: str, code: str, message: str, **params: str) -> InvalidRequest:
+    problem = FieldProblem(field, code, message, params)
+    return InvalidRequest(message, params=params, fields=(problem,))
