@@ -1,0 +1,58 @@
+"""How long a text may take to say. Pure: asked by checks.py, and by the queue for its deadlines."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+SHORTEST_S = 0.08
+SLACK_S = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds that one character may take: the fastest and the slowest that real speech shows."""
+
+    shortest: float
+    longest: float
+
+
+IDEOGRAPH = Pace(0.08, 0.8)
+SYLLABLE = Pace(0.06, 0.6)  # Hangul
+KANA = Pace(0.04, 0.4)
+LETTER = Pace(0.02, 0.25)
+CAPITAL = Pace(0.02, 0.7)  # may be spelled: W
+DIGIT = Pace(0.03, 1.2)  # a figure of 777 takes eight words, one of 1000 two
+SYMBOL = Pace(0.0, 1.2)  # may be said or not: %, @, an emoji
+PAUSE = Pace(0.0, 1.0)
+NOTHING = Pace(0.0, 0.0)
+
+# By the first word of the character's Unicode name.
+_SCRIPTS = {
+    "CJK": IDEOGRAPH,
+    "IDEOGRAPHIC": IDEOGRAPH,
+    "HIRAGANA": KANA,
+    "KATAKANA": KANA,
+    "KATAKANA-HIRAGANA": KANA,
+    "HANGUL": SYLLABLE,
+}
+# By the first letter of its Unicode category, where the name does not decide.
+_CATEGORIES = {"L": LETTER, "N": DIGIT, "S": SYMBOL, "P": PAUSE}
+
+
+def shortest_plausible(text: str, speed: float = 1.0) -> float:
+    """Seconds below which some of the text must be missing."""
+    return max(SHORTEST_S, sum(_pace(character).shortest for character in text)) / speed
+
+
+def longest_plausible(text: str, speed: float = 1.0) -> float:
+    """Seconds beyond which the engine must have run away."""
+    return SLACK_S / min(speed, 1.0) + sum(_pace(character).longest for character in text) / speed
+
+
+def _pace(character: str) -> Pace:
+    category = unicodedata.category(character)
+    if category[0] == "L":
+        script = unicodedata.name(character, "").partition(" ")[0]
+        return _SCRIPTS.get(script, CAPITAL if category == "Lu" else LETTER)
+    return _CATEGORIES.get(category[0], NOTHING)
