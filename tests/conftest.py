@@ -1,5 +1,100 @@
-"""What every test may use. Settings that a test run needs are set here, before Django reads them."""
+"""Fixtures that every test may use. What must be set before Django reads its settings is in plugin.py."""
 
-import os
+from __future__ import annotations
 
-os.environ.setdefault("REFRAIN_SECRET_KEY", "tests-only-" + "x" * 50)
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+from redis import Redis
+
+from tests.plugin import TEST_RUN, TestRun
+from tests.servers.databases import SeededDatabases
+from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
+from tests.stack import Stack
+
+
+@pytest.fixture(scope="session")
+def test_run(pytestconfig: pytest.Config) -> TestRun:
+    return pytestconfig.stash[TEST_RUN]
+
+
+@pytest.fixture(scope="session")
+def redis_server(test_run: TestRun) -> RedisServer:
+    """The Redis that the settings name. A test may kill or freeze it; the next one finds it running and empty."""
+    return test_run.redis
+
+
+@pytest.fixture(scope="session")
+def _redis_client(redis_server: RedisServer) -> Iterator[Redis]:
+    with redis_server.client() as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _empty_redis(redis_server: RedisServer, _redis_client: Redis) -> None:
+    redis_server.start()
+    _redis_client.flushall()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(test_run: TestRun) -> Iterator[PostgresServer]:
+    """The one of the test run, or else one of its own, for tests that need PostgreSQL whatever the run is on."""
+    if test_run.postgres:
+        yield test_run.postgres
+        return
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(test_run: TestRun) -> None:
+    """SQLite in a file: in memory it has neither WAL nor a second process."""
+    if not test_run.postgres:
+        connections["default"].settings_dict["TEST"]["NAME"] = str(test_run.directory / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def _seeded_databases(test_run: TestRun) -> SeededDatabases:
+    return SeededDatabases(test_run.directory / "databases", test_run.postgres)
+
+
+class StackMaker:
+    """Makes started stacks, each with a database of its own; takes the keywords of Stack."""
+
+    def __init__(self, directory: Path, databases: SeededDatabases) -> None:
+        self._directory = directory
+        self._databases = databases
+        self.stacks: list[Stack] = []
+
+    def __call__(self, **options: Any) -> Stack:
+        stack = Stack(self._directory / f"stack{len(self.stacks)}", self._databases.fresh(), **options)
+        self.stacks.append(stack)
+        return stack.start()
+
+
+@pytest.fixture
+def make_stack(_seeded_databases: SeededDatabases, tmp_path: Path) -> Iterator[StackMaker]:
+    maker = StackMaker(tmp_path, _seeded_databases)
+    yield maker
+    for stack in maker.stacks:
+        stack.stop()
+
+
+@pytest.fixture
+def stack(make_stack: StackMaker) -> Stack:
+    """A stack with the counting engine; it has no processes yet."""
+    return make_stack()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What the processes of a stack wrote, beside the failure that it explains."""
+    report = yield
+    maker = getattr(item, "funcargs", {}).get("make_stack")
+    if report.failed and maker is not None:
+        report.sections.extend((f"logs of {stack.directory.name}", stack.log_tails()) for stack in maker.stacks)
+    return report
