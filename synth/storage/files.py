@@ -28,7 +28,7 @@ STALE_SECONDS = 3600.0
 # whose type differs from its extension's (raw PCM carries its rate in it) gets a sidecar file with the type.
 MEDIA_TYPES = {
     "mp3": "audio/mpeg",
-    "opus": "audio/ogg",
+    "opus": "audio/ogg;codecs=opus",
     "ogg": "audio/ogg",
     "wav": "audio/wav",
     "flac": "audio/flac",

@@ -20,8 +20,10 @@ import pytest
 
 from synth import wiring
 from synth.errors import ObjectMissing, Permanent
+from synth.keys import object_name
 from synth.storage import files, s3
 from synth.storage.base import ObjectInfo, ObjectStore
+from tenants.types import TenantRef
 from tests.servers.live_api import LiveApi
 from tests.servers.nanio import NanioServer
 
@@ -60,7 +62,7 @@ def new_object(size: int = 20_000, *, extension: str = "mp3") -> tuple[str, byte
     """Bytes nobody stored before, and the name that Refrain would give them."""
     data = random.Random(uuid4().int).randbytes(size)
     digest = hashlib.sha256(data).hexdigest()
-    return f"{uuid4().hex}/{digest[:2]}/{digest}.{extension}", data
+    return object_name(TenantRef(uuid4()), digest, extension), data
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def test_it_gives_back_what_was_put(store):
 
 @pytest.mark.parametrize(
     ("extension", "media_type"),
-    [("mp3", "audio/mpeg"), ("opus", "audio/ogg"), ("wav", "audio/wav"), ("pcm", "audio/L16; rate=24000; channels=1")],
+    [("mp3", "audio/mpeg"), ("opus", "audio/ogg;codecs=opus"), ("wav", "audio/wav"), ("pcm", "audio/pcm;rate=24000")],
 )
 def test_it_keeps_the_media_type(store, extension, media_type):
     name, data = new_object(100, extension=extension)
@@ -139,7 +141,7 @@ def test_what_is_not_there_is_missing(store):
 
 def test_a_deleted_object_is_missing_and_deleting_again_is_harmless(store):
     name, data = new_object(extension="pcm")
-    store.put(name, data, "audio/L16; rate=24000")
+    store.put(name, data, "audio/pcm;rate=24000")
     store.delete(name)
     with pytest.raises(ObjectMissing):
         store.get(name)
@@ -235,11 +237,7 @@ def other_signature(url: str) -> str:
     return re.sub(r"(?i)(signature=)(.)", lambda m: m[1] + ("0" if m[2] != "0" else "1"), url)
 
 
-def no_signature(url: str) -> str:
-    return url.partition("?")[0]
-
-
-@pytest.mark.parametrize("alter", [other_object, longer_life, other_signature, no_signature])
+@pytest.mark.parametrize("alter", [other_object, longer_life, other_signature])
 def test_an_altered_url_is_refused(store, alter):
     name, data = new_object()
     store.put(name, data, "audio/mpeg")
@@ -247,6 +245,14 @@ def test_an_altered_url_is_refused(store, alter):
     assert alter(url) != url
     answer = fetch(alter(url))
     assert answer.status == 403
+    assert data not in answer.body
+
+
+def test_an_unsigned_url_is_refused(store):
+    name, data = new_object()
+    store.put(name, data, "audio/mpeg")
+    answer = fetch(store.url(name, expires_in=60).partition("?")[0])
+    assert answer.status in {400, 401, 403}  # Swift takes it for a request of its own protocol: 400
     assert data not in answer.body
 
 

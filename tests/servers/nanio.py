@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Self
 
-from tests.servers.tcp_proxy import free_port
+from tests.servers.ports import free_port
+from ttsproject.launch.leash import leashed
 
 REQUIREMENT = "nanio==0.1.7"
 ENVIRONMENT = Path(__file__).resolve().parents[2] / ".venvs" / "nanio"
@@ -55,16 +56,8 @@ class NanioServer:
         program = ensure_environment() / "bin" / "nanio"
         data = self._directory / "data"
         data.mkdir(parents=True, exist_ok=True)
-        command: list[str | Path] = [
-            program,
-            "serve",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(self.port),
-            "--data-dir",
-            data,
-        ]
+        place = ["--host", "127.0.0.1", "--port", str(self.port), "--data-dir", str(data)]
+        command = leashed([str(program), "serve", *place])
         keys = {"NANIO_ACCESS_KEY": self.access_key, "NANIO_SECRET_KEY": self.secret_key}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(  # one worker, so this process is the whole server

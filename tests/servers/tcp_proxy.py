@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Self
 
+from tests.servers.ports import free_port
+
 CHUNK = 16 * 1024
 TICK = 0.05
 
@@ -223,11 +225,3 @@ def _send_all(sink: socket.socket, chunk: bytes, closed: threading.Event) -> Non
             view = view[sink.send(view) :]
         except TimeoutError:
             continue
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
