@@ -6,7 +6,6 @@ Authentication and the speech door call `note`. A process that is killed loses a
 import logging
 import os
 import threading
-import time
 from datetime import datetime, timedelta
 from multiprocessing.util import Finalize
 from uuid import UUID
@@ -32,6 +31,7 @@ class Recorder:
         self._notes: dict[UUID, datetime] = {}
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
+        self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
     def note(self, key_id: UUID) -> None:
@@ -53,6 +53,11 @@ class Recorder:
                 with self._lock:
                     self._notes = notes | self._notes
 
+    def stop(self) -> None:
+        """End the thread, and write what is left."""
+        self._stopped.set()
+        self.flush()
+
     def _write(self, notes: dict[UUID, datetime]) -> None:
         if not notes:
             return
@@ -68,11 +73,10 @@ class Recorder:
             return
         self._thread = thread
         # Unlike atexit this also runs at the end of a multiprocessing child, which a server's worker often is.
-        Finalize(None, self.flush, exitpriority=1)
+        Finalize(None, self.stop, exitpriority=1)
 
     def _run(self) -> None:
-        while True:
-            time.sleep(self.interval)
+        while not self._stopped.wait(self.interval):
             try:
                 self.flush()
             finally:

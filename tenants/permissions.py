@@ -1,13 +1,18 @@
 """What a caller may do: a view names the scope that each of its methods needs, and anything else is refused."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rest_framework.permissions import BasePermission
-from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from tenants.errors import Forbidden, Unauthenticated
 from tenants.types import Caller
+
+if TYPE_CHECKING:  # REST framework's views import this file through the settings
+    from rest_framework.request import Request
+    from rest_framework.views import APIView
 
 
 class HasScope(BasePermission):

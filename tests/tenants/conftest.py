@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tenants.versions import set_publisher
+from tests.world import world  # noqa: F401 - a fixture
 
 
 @pytest.fixture

@@ -1,0 +1,33 @@
+"""An admin screen that saves nothing itself: rows are made and changed by functions of `tenants.service`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Model
+from django.forms import ModelForm
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+
+
+class ServiceAdmin(ModelAdmin):
+    """A screen says what its two forms call; Django's own log, permissions and transaction stay in place."""
+
+    def create(self, form: ModelForm[Any]) -> Model:
+        raise NotImplementedError
+
+    def update(self, obj: Any, form: ModelForm[Any]) -> None:
+        raise NotImplementedError
+
+    def save_form(self, request: HttpRequest, form: ModelForm[Any], change: bool) -> Model:
+        unsaved: Model = super().save_form(request, form, change)  # also prepares what save_related calls
+        return unsaved if change else self.create(form)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: Any) -> None:
+        if not change:
+            return
+        if form.has_changed():
+            self.update(obj, form)
+        for button in self.get_actions_submit_line(request, obj.pk):
+            if button.action_name in request.POST:
+                button.method(request, obj)

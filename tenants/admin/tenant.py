@@ -1,0 +1,81 @@
+"""The tenants' screen: who there is, suspended or not, with how many keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action, display
+
+from tenants import service
+from tenants.admin.base import ServiceAdmin
+from tenants.models import Tenant
+
+
+class TenantForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        model = Tenant
+        fields = ["name", "slug"]
+        help_texts = {"slug": _("Left empty for a new tenant, it is made from the name.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["slug"].required = bool(self.instance.slug)
+
+
+@admin.register(Tenant)
+class TenantAdmin(ServiceAdmin):
+    form = TenantForm
+    list_display = ["name", "slug", "status_label", "keys_count", "created_at"]
+    list_filter = ["status"]
+    search_fields = ["name", "slug"]
+    fields = ["name", "slug", "status", "snapshot_version", "created_at"]
+    readonly_fields = ["status", "snapshot_version", "created_at"]
+    actions = ["suspend", "resume"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
+        unrevoked = Count("api_keys", filter=Q(api_keys__revoked_at=None))
+        tenants: QuerySet[Tenant] = super().get_queryset(request)
+        return tenants.annotate(keys_count=unrevoked)
+
+    def get_fields(self, request: HttpRequest, obj: Tenant | None = None) -> list[str]:  # noqa: ARG002
+        return list(self.fields) if obj else ["name", "slug"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:  # noqa: ARG002
+        """A tenant's audio lives outside the database: deleting the row alone would orphan it. Suspend instead."""
+        return False
+
+    def create(self, form: ModelForm[Tenant]) -> Tenant:
+        return service.create_tenant(form.cleaned_data["name"], form.cleaned_data["slug"] or None)
+
+    def update(self, obj: Tenant, form: ModelForm[Tenant]) -> None:
+        service.update_tenant(obj, name=form.cleaned_data["name"], slug=form.cleaned_data["slug"])
+
+    @display(
+        description=_("status"),
+        ordering="status",
+        label={Tenant.Status.ACTIVE.value: "success", Tenant.Status.SUSPENDED.value: "danger"},
+    )
+    def status_label(self, tenant: Tenant) -> tuple[str, str]:
+        return tenant.status, tenant.get_status_display()
+
+    @display(description=_("keys"), ordering="keys_count")
+    def keys_count(self, tenant: Any) -> int:
+        return int(tenant.keys_count)
+
+    @action(description=_("Suspend: refuse all their keys"), permissions=["change"])
+    def suspend(self, request: HttpRequest, tenants: QuerySet[Tenant]) -> None:
+        for tenant in tenants:
+            service.suspend_tenant(tenant)
+        self.message_user(request, gettext("Suspended: %d") % len(tenants))
+
+    @action(description=_("Resume: accept their keys again"), permissions=["change"])
+    def resume(self, request: HttpRequest, tenants: QuerySet[Tenant]) -> None:
+        for tenant in tenants:
+            service.resume_tenant(tenant)
+        self.message_user(request, gettext("Resumed: %d") % len(tenants))

@@ -1,0 +1,25 @@
+"""`manage.py create_tenant "Name"`: a new tenant; its slug alone goes to standard output."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tenants import service
+from tenants.errors import InvalidRequest
+
+
+class Command(BaseCommand):
+    help = "Create a tenant. Prints its slug, which issue_key takes."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--slug", help="letters, digits, hyphens and underscores; made from the name if left out")
+
+    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
+        try:
+            tenant = service.create_tenant(options["name"], options["slug"])
+        except InvalidRequest as problem:
+            raise CommandError(str(problem)) from problem
+        self.stderr.write(f"Tenant {tenant.name} is ready ({tenant.id}).", self.style.SUCCESS)
+        self.stdout.write(tenant.slug)
