@@ -68,6 +68,9 @@ def stream_object(
     bare = HttpResponse(headers=headers, content_type=info.media_type)
     answer = get_conditional_response(request, etag=etag, response=bare)
     if answer is not None and answer is not bare:
+        if answer.status_code == 304:
+            # Django would say 0, and some caches then believe that of what they hold.
+            answer["Content-Length"] = str(info.size)
         return answer
     wanted = _wanted(request, info.size, etag)
     if wanted is not None and wanted.length <= 0:

@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -120,6 +121,18 @@ def test_putting_the_same_again_is_harmless(store):
     store.put(name, data, "audio/mpeg")
     store.put(name, data, "audio/mpeg")
     assert store.get(name) == data
+
+
+def test_many_threads_put_and_get_the_same_object(store):
+    name, data = new_object(300_000)
+    store.put(name, data, "audio/mpeg")
+
+    def put_and_get(_turn: int) -> bool:
+        store.put(name, data, "audio/mpeg")
+        return store.get(name) == data and b"".join(store.stream(name, 0, len(data) - 1)) == data
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(put_and_get, range(32)))
 
 
 def test_an_empty_object_is_kept(store):

@@ -99,6 +99,7 @@ def test_a_client_that_has_it_gets_304(store, value):
     response = ask(store, If_None_Match=value, Range="bytes=0-1")
     assert (response.status_code, body(response)) == (304, b"")
     assert (response["ETag"], response["Cache-Control"]) == (ETAG, "private, max-age=9")
+    assert response["Content-Length"] == "200"  # never that of the empty body: RFC 9110 section 8.6
 
 
 def test_a_client_that_has_another_gets_it(store):
