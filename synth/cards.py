@@ -1,0 +1,84 @@
+"""Engine cards: workers publish them, one version of an engine is current, snapshots and operators read them."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from synth import codec
+from synth.models import EngineCardRow
+from synth.models.clock import database_now
+from synth.types import EngineCard
+from tenants.versions import raise_versions
+
+# A version whose workers were not seen for so long may lose its place to another one that is alive.
+GONE_AFTER = timedelta(minutes=10)
+AWAY_AFTER = timedelta(seconds=120)
+
+
+@transaction.atomic
+def publish(card: EngineCard) -> None:
+    """Tell of a loaded engine. Raises every snapshot version when what callers may ask for changes by it."""
+    now = database_now()
+    row, created = EngineCardRow.objects.select_for_update().get_or_create(
+        name=card.name, model_version=card.model_version
+    )
+    before = (row.card, row.problem)
+    row.card, row.problem, row.seen_at = codec.to_json(card), "", now
+    row.save()
+    changed = elect(card.name)
+    if created or changed or before != (row.card, row.problem):
+        raise_versions()
+
+
+def publish_problem(name: str, problem: str) -> None:
+    """Tell that an engine could not be loaded, and why. An older card of it goes on being served."""
+    updated = EngineCardRow.objects.filter(name=name, current=True).update(problem=problem)
+    if not updated:
+        EngineCardRow.objects.update_or_create(name=name, model_version="", defaults={"problem": problem})
+
+
+def seen(name: str, model_version: str) -> None:
+    """A worker of this version is alive."""
+    EngineCardRow.objects.filter(name=name, model_version=model_version).update(seen_at=database_now())
+
+
+@transaction.atomic
+def elect(name: str) -> bool:
+    """Make one version current: the newest whose workers live, else the newest that was ever seen.
+
+    Returns whether it changed.
+    """
+    rows = list(EngineCardRow.objects.select_for_update().filter(name=name, seen_at__isnull=False))
+    if not rows:
+        return False
+    alive_since = database_now() - GONE_AFTER
+    alive = [row for row in rows if row.seen_at and row.seen_at >= alive_since]
+    chosen = max(alive or rows, key=lambda row: row.created_at if alive else row.seen_at or row.created_at)
+    if chosen.current:
+        return False
+    EngineCardRow.objects.filter(name=name, current=True).update(current=False)
+    EngineCardRow.objects.filter(id=chosen.id).update(current=True)
+    return True
+
+
+def reelect() -> None:
+    """Called by the sweeper: give the place of versions whose workers are gone to those that live."""
+    names = EngineCardRow.objects.order_by().values_list("name", flat=True).distinct()
+    if any([elect(name) for name in list(names)]):
+        raise_versions()
+
+
+def current_cards() -> tuple[EngineCard, ...]:
+    rows = EngineCardRow.objects.filter(current=True).order_by("name")
+    return tuple(codec.from_json(EngineCard, row.card) for row in rows)
+
+
+def canaries_due(older_than: timedelta) -> Iterable[str]:
+    """Engines whose workers were not heard of for so long: a bell tells whether they live."""
+    rows = EngineCardRow.objects.filter(current=True, seen_at__lt=database_now() - older_than)
+    return list(rows.values_list("name", flat=True))
+
+
+def is_away(seen_at: datetime | None, now: datetime) -> bool:
+    return seen_at is None or now - seen_at > AWAY_AFTER

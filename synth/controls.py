@@ -1,0 +1,122 @@
+"""The controls of a request: one vocabulary over all engines. What an engine lacks is refused, never dropped."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from synth.fields import Fields
+from synth.text.normalise import normalise
+from synth.text.pinyin import canonical_pinyin
+from synth.types import Emotion, EngineCard, Pronunciation
+
+SLOWEST, FASTEST = 0.5, 2.0
+MAX_SEED = 2**32 - 1
+MAX_PRONUNCIATIONS = 100
+NEUTRAL_EMOTIONS = frozenset({"neutral", "default"})
+
+
+def read_controls(fields: Fields, card: EngineCard, cards: Sequence[EngineCard]) -> dict[str, Any]:
+    """The keyword arguments of a Manner. Neutral values are as good as absent ones, so that they give one key."""
+    controls = {
+        "speed": round(fields.number("speed", default=1.0, minimum=SLOWEST, maximum=FASTEST), 3),
+        "duration": _duration(fields),
+        "emotion": _emotion(fields),
+        "pronunciations": _pronunciations(fields),
+        "seed": fields.integer("seed", minimum=0, maximum=MAX_SEED),
+    }
+    _check_speed(fields, controls["speed"], card, cards)
+    for name in ("duration", "emotion", "pronunciations", "seed"):
+        if controls[name] not in {None, ()} and name not in card.controls:
+            _refuse_control(fields, name, card, cards)
+    return controls
+
+
+def _check_speed(fields: Fields, speed: float, card: EngineCard, cards: Sequence[EngineCard]) -> None:
+    if speed == 1.0:
+        return
+    if card.speed is None:
+        able = ", ".join(other.name for other in cards if other.speed) or "-"
+        message = "The engine %(engine)s has no control of speed. Engines that have it: %(engines)s."
+        fields.refuse("speed", "unsupported_control", message, engine=card.name, engines=able)
+    elif not card.speed.minimum <= speed <= card.speed.maximum:
+        bounds = {"minimum": card.speed.minimum, "maximum": card.speed.maximum}
+        message = "The engine %(engine)s speaks at a speed from %(minimum)s to %(maximum)s."
+        fields.refuse("speed", "out_of_range", message, allowed=bounds, engine=card.name, **bounds)
+
+
+def _refuse_control(fields: Fields, name: str, card: EngineCard, cards: Sequence[EngineCard]) -> None:
+    able = ", ".join(other.name for other in cards if name in other.controls) or "-"
+    message = "The engine %(engine)s has no control of %(control)s. Engines that have it: %(engines)s."
+    fields.refuse(name, "unsupported_control", message, engine=card.name, control=name, engines=able)
+
+
+def _duration(fields: Fields) -> float | None:
+    if not fields.given("duration"):
+        return None
+    return round(fields.number("duration", default=1.0, minimum=0.1, maximum=600), 3)
+
+
+def _emotion(fields: Fields) -> Emotion | None:
+    """A name, or an object with exactly one of name, vector, text and reference, and a strength of 0 to 1."""
+    value = fields.value("emotion")
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = {"name": value}
+    if not isinstance(value, dict):
+        fields.refuse("emotion", "not_an_emotion", "This must be a name or an object.")
+        return None
+    inner = Fields(value)
+    inner.refuse_unknown({"name", "vector", "text", "reference", "strength"})
+    ways = [name for name in ("name", "vector", "text", "reference") if inner.given(name)]
+    if len(ways) != 1:
+        fields.refuse("emotion", "not_an_emotion", "Give exactly one of name, vector, text and reference.")
+        return None
+    emotion = Emotion(
+        name=inner.text("name", default="", maximum=64).strip().lower() or None,
+        vector=_vector(inner),
+        text=normalise(inner.text("text", default="", maximum=500)) or None,
+        reference=inner.text("reference", default="", maximum=128) or None,
+        strength=round(inner.number("strength", default=1.0, minimum=0, maximum=1), 3),
+    )
+    inner.raise_if_wrong()
+    return None if emotion.name in NEUTRAL_EMOTIONS or emotion.strength == 0 else emotion
+
+
+def _vector(fields: Fields) -> tuple[float, ...] | None:
+    value = fields.value("vector")
+    if value is None:
+        return None
+    numbers = isinstance(value, list) and all(
+        isinstance(item, (int, float)) and not isinstance(item, bool) for item in value
+    )
+    if not numbers or not 1 <= len(value) <= 64 or not all(0 <= item <= 1 for item in value):
+        fields.refuse("vector", "not_a_vector", "This must be a list of numbers from 0 to 1.")
+        return None
+    return tuple(round(float(item), 3) for item in value)
+
+
+def _pronunciations(fields: Fields) -> tuple[Pronunciation, ...]:
+    value = fields.value("pronunciations")
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > MAX_PRONUNCIATIONS:
+        message = "This must be a list of at most %(maximum)s objects."
+        fields.refuse("pronunciations", "not_a_list", message, maximum=MAX_PRONUNCIATIONS)
+        return ()
+    found = [_pronunciation(fields, position, item) for position, item in enumerate(value)]
+    return tuple(item for item in found if item is not None)
+
+
+def _pronunciation(fields: Fields, position: int, item: Any) -> Pronunciation | None:
+    name = f"pronunciations[{position}]"
+    kinds = [kind for kind in ("pinyin", "ipa", "alias") if isinstance(item, dict) and item.get(kind) is not None]
+    if len(kinds) != 1 or not isinstance(item.get("text"), str) or not isinstance(item[kinds[0]], str):
+        message = "Give text and exactly one of pinyin, ipa and alias, as strings."
+        fields.refuse(name, "not_a_pronunciation", message)
+        return None
+    kind, text = kinds[0], normalise(item["text"])
+    value = canonical_pinyin(item[kind]) if kind == "pinyin" else normalise(item[kind])
+    if not value or not text:
+        fields.refuse(name, "not_a_pronunciation", "%(value)s is no %(kind)s.", value=item[kind][:64], kind=kind)
+        return None
+    return Pronunciation(text, kind, value)

@@ -1,0 +1,65 @@
+"""Spec -> keys. Pure. A key is the digest of every input that changes the sound, and of nothing else."""
+
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from synth.types import Segment, Spec
+from tenants.types import TenantRef
+
+KEY_SCHEMA = 1
+LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
+STORED_FORMAT = 1
+
+
+class Kind(StrEnum):
+    """What a scoped name names."""
+
+    VERSION = "version"  # the tenant's snapshot version
+    ENTRY = "entry"  # metadata of a rendition
+    AUDIO = "audio"  # its bytes, where they are few enough
+
+
+def rendition_key(spec: Spec) -> str:
+    """64 hexadecimal digits."""
+    return _digest("rendition", spec)
+
+
+def segment_key(segment: Segment) -> str:
+    """64 hexadecimal digits. Holds no output form: every format is made from the same segments."""
+    return _digest("segment", segment)
+
+
+def scoped(tenant: TenantRef, *parts: str) -> str:
+    """The one place where a name is put under its tenant: `<tenant>/<part>/…`."""
+    return "/".join((tenant.id.hex, *parts))
+
+
+def redis_key(tenant: TenantRef, kind: Kind, name: str = "") -> str:
+    """A Redis key. The braces keep everything of one tenant in one slot of a Cluster."""
+    return f"rf{STORED_FORMAT}:{{{scoped(tenant, str(LANE))}}}:{kind}:{name}"
+
+
+def object_name(tenant: TenantRef, digest: str, extension: str) -> str:
+    """An object's name in storage, by the digest of its bytes: a URL once given out never changes its sound."""
+    return scoped(tenant, digest[:2], f"{digest}.{extension}")
+
+
+def canonical(value: Any) -> Any:
+    """Frozen values as plain JSON values, each dataclass field under its name.
+
+    Numbers are floats throughout where the type says so, thus `1` and `1.0` are one key: spec.py sees to that.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: canonical(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, (tuple, list)):
+        return [canonical(item) for item in value]
+    return value
+
+
+def _digest(what: str, value: Spec | Segment) -> str:
+    body = {"schema": KEY_SCHEMA, "what": what, "value": canonical(value)}
+    return sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()

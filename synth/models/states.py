@@ -1,0 +1,37 @@
+"""The states of jobs, renderings and syntheses, and the moves that are allowed between them."""
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+
+class State(TextChoices):
+    """WAITING is a rendering whose sentences are not all in; QUEUED waits for a worker, RUNNING has one."""
+
+    WAITING = "waiting", _("waiting for sentences")
+    QUEUED = "queued", _("queued")
+    RUNNING = "running", _("running")
+    SUCCEEDED = "succeeded", _("succeeded")
+    FAILED = "failed", _("failed")
+    CANCELED = "canceled", _("canceled")
+
+
+OPEN = (State.WAITING, State.QUEUED, State.RUNNING)
+ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELED)
+
+MOVES: dict[State, frozenset[State]] = {
+    State.WAITING: frozenset({State.QUEUED, State.FAILED, State.CANCELED}),
+    State.QUEUED: frozenset({State.RUNNING, State.SUCCEEDED, State.FAILED, State.CANCELED}),
+    # Back to QUEUED: given back at a shutdown, or to be tried again. Back to WAITING: a stored sentence was lost.
+    State.RUNNING: frozenset({State.QUEUED, State.WAITING, State.SUCCEEDED, State.FAILED, State.CANCELED}),
+    State.SUCCEEDED: frozenset(),
+    State.FAILED: frozenset(),
+    State.CANCELED: frozenset(),
+}
+
+
+class Priority:
+    """The classes of the queue, the most urgent first."""
+
+    INTERACTIVE = 0
+    BATCH = 1
+    REWARM = 2

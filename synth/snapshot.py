@@ -1,0 +1,89 @@
+"""A tenant's settings in an API process's memory, by version: what a hit needs to know without SQL."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from uuid import UUID
+
+from cachetools import LRUCache
+
+from synth.cards import current_cards
+from synth.types import EngineCard, Voice
+from tenants.keys import KeyRecord, ParsedKey
+from tenants.models import ApiKey, Tenant
+from tenants.types import TenantRef
+
+MAX_TENANTS = 5_000
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """`version` is the tenant's at the time of reading; a later one means: read again."""
+
+    tenant: TenantRef
+    version: int
+    keys: Mapping[str, KeyRecord]
+    cards: Mapping[str, EngineCard]
+
+    @cached_property
+    def voices(self) -> Mapping[str, Voice]:
+        """By `engine/name`, and by the bare name; of two engines with one name the preferred engine's counts."""
+        found: dict[str, Voice] = {}
+        for card in self.by_preference:
+            for voice in card.voices:
+                found[f"{card.name}/{voice.name}"] = voice
+                found.setdefault(voice.name, voice)
+        return found
+
+    @cached_property
+    def by_preference(self) -> tuple[EngineCard, ...]:
+        return tuple(sorted(self.cards.values(), key=lambda card: (card.priority, card.name)))
+
+
+def load(tenant_id: UUID) -> Snapshot | None:
+    """Read a tenant's settings. The version is read first: what changes meanwhile makes the snapshot stale, not wrong."""
+    tenant = Tenant.objects.filter(id=tenant_id).first()
+    if tenant is None:
+        return None
+    keys = ApiKey.objects.filter(tenant=tenant).select_related("tenant").order_by()
+    return Snapshot(
+        tenant=tenant.ref,
+        version=tenant.snapshot_version,
+        keys={key.lookup: key.record for key in keys},
+        cards={card.name: card for card in current_cards()},
+    )
+
+
+class Snapshots:
+    """The snapshots of one process, the most recently used ones."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._by_tenant: LRUCache[UUID, Snapshot] = LRUCache(MAX_TENANTS)
+        self._tenant_of: LRUCache[str, UUID] = LRUCache(MAX_TENANTS * 4)
+
+    def of_key(self, key: ParsedKey) -> Snapshot | None:
+        """The snapshot of the tenant that owns this key; SQL only at the key's first use in this process."""
+        with self._lock:
+            tenant_id = self._tenant_of.get(key.lookup)
+            snapshot = self._by_tenant.get(tenant_id) if tenant_id else None
+        if snapshot is not None:
+            return snapshot
+        tenant_id = ApiKey.objects.filter(lookup=key.lookup).values_list("tenant_id", flat=True).first()
+        return self.reload(tenant_id) if tenant_id else None
+
+    def reload(self, tenant_id: UUID) -> Snapshot | None:
+        """Read the tenant anew, and forget it when it is gone."""
+        snapshot = load(tenant_id)
+        with self._lock:
+            if snapshot is None:
+                self._by_tenant.pop(tenant_id, None)
+                return None
+            held = self._by_tenant.get(tenant_id)
+            if held is not None and held.version > snapshot.version:
+                return held
+            self._by_tenant[tenant_id] = snapshot
+            for lookup in snapshot.keys:
+                self._tenant_of[lookup] = tenant_id
+        return snapshot

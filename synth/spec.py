@@ -1,0 +1,191 @@
+"""Input -> Spec: normalise, fill in, refuse. Pure: knows JSON values and a snapshot, no request and no row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from synth.audio.formats import Format, format_names, get_format
+from synth.controls import read_controls
+from synth.errors import InvalidSpeech, ServiceUnavailable
+from synth.fields import Fields
+from synth.snapshot import Snapshot
+from synth.text.normalise import NORMALISER_VERSION, is_speakable, normalise
+from synth.text.scripts import characters_outside, detect_language
+from synth.text.split import SPLITTER_VERSION
+from synth.types import CacheMode, Delivery, EngineCard, Manner, Output, Spec, Voice
+
+MAX_CHARACTERS = 100_000
+MAX_WAITING_CHARACTERS = 5_000
+MAX_WAIT = 60.0
+DEFAULT_WAIT = 30.0
+DEFAULT_FORMAT = "mp3"
+MAX_METADATA = 4096
+FIELDS = frozenset(
+    "text voice language speed duration emotion pronunciations seed format sample_rate bitrate category cache wait "
+    "delivery metadata".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechRequest:
+    """A request that can be spoken. Only `spec` goes into keys."""
+
+    spec: Spec
+    cache: CacheMode = CacheMode.USE
+    wait: float = DEFAULT_WAIT
+    delivery: Delivery = Delivery.URL
+    category: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def characters(self) -> int:
+        return len(self.spec.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What the operator sets for every rendition: LUFS, and ms of silence between sentences."""
+
+    loudness: float
+    pause_ms: int
+
+
+def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechRequest:
+    """Turn a JSON body into a request.
+
+    Raises InvalidSpeech with every field that is wrong, ServiceUnavailable while no engine has published a card.
+    """
+    fields = Fields(payload)
+    fields.refuse_unknown(FIELDS)
+    text = _text(fields)
+    if not snapshot.cards:
+        raise ServiceUnavailable("No speech engine has started yet.", code="no_engine", retry_after=5)
+    card, voice, language = _who_speaks(fields, text, snapshot)
+    controls = read_controls(fields, card, snapshot.by_preference)
+    output = _output(fields, house)
+    wait = fields.number("wait", default=DEFAULT_WAIT, minimum=0, maximum=MAX_WAIT)
+    request = SpeechRequest(
+        spec=Spec(
+            manner=Manner(
+                engine=card.name,
+                model_version=card.model_version,
+                voice=voice.name,
+                voice_fingerprint=voice.fingerprint,
+                language=language,
+                normaliser=NORMALISER_VERSION,
+                splitter=SPLITTER_VERSION,
+                **controls,
+            ),
+            text=text,
+            output=output,
+        ),
+        cache=CacheMode(fields.choice("cache", tuple(CacheMode), default=CacheMode.USE)),
+        wait=wait if len(text) <= MAX_WAITING_CHARACTERS else 0,
+        delivery=Delivery(fields.choice("delivery", tuple(Delivery), default=Delivery.URL)),
+        category=fields.text("category", default="", maximum=64),
+        metadata=fields.json_object("metadata", maximum_bytes=MAX_METADATA),
+    )
+    fields.raise_if_wrong()
+    return request
+
+
+def _text(fields: Fields) -> str:
+    raw = fields.text("text", maximum=MAX_CHARACTERS)
+    fields.raise_if_wrong()  # nothing below makes sense without the text
+    text = normalise(raw)
+    if not is_speakable(text):
+        fields.refuse("text", "nothing_to_say", "The text holds no letter and no digit: there is nothing to say.")
+        fields.raise_if_wrong()
+    return text
+
+
+def _who_speaks(fields: Fields, text: str, snapshot: Snapshot) -> tuple[EngineCard, Voice, str]:
+    """The engine, its voice and the language, from what the caller named and, where nothing was, from the text."""
+    asked = fields.text("language", default="", maximum=35)
+    name = fields.text("voice", default="", maximum=128)
+    fields.raise_if_wrong()
+    if name:
+        voice = snapshot.voices.get(name)
+        if voice is None:
+            raise _refusal("voice", "unknown_voice", "There is no voice %(voice)s. GET /v1/voices lists them.", voice=name)
+        card = snapshot.cards[voice.engine]
+        language = _language_of_voice(asked, text, voice)
+    else:
+        card, language = _card_for(asked, text, snapshot)
+        voice = _voice_named(card, card.default_voices[language])
+    _refuse_unspeakable(text, card, snapshot)
+    return card, voice, language
+
+
+def _language_of_voice(asked: str, text: str, voice: Voice) -> str:
+    if asked:
+        language = _matching(asked, voice.languages)
+        if language is None:
+            allowed = ", ".join(voice.languages)
+            message = "The voice %(voice)s does not speak %(language)s; it speaks: %(allowed)s."
+            params = {"voice": voice.name, "language": asked, "allowed": allowed}
+            raise _refusal("language", "unsupported_language", message, **params)
+        return language
+    return _matching(detect_language(text), voice.languages) or voice.languages[0]
+
+
+def _card_for(asked: str, text: str, snapshot: Snapshot) -> tuple[EngineCard, str]:
+    """The preferred engine that has a voice for the language, and of these the first whose scripts cover the text."""
+    wanted = asked or detect_language(text)
+    able = [(card, language) for card in snapshot.by_preference if (language := _matching(wanted, card.default_voices))]
+    if not able:
+        allowed = ", ".join(sorted({language for card in snapshot.by_preference for language in card.default_voices}))
+        message = "No engine here speaks %(language)s by default; there are: %(allowed)s."
+        raise _refusal("language", "unsupported_language", message, language=wanted, allowed=allowed)
+    covering = (pair for pair in able if not characters_outside(text, pair[0].scripts))
+    return next(covering, able[0])
+
+
+def _refuse_unspeakable(text: str, card: EngineCard, snapshot: Snapshot) -> None:
+    outside = characters_outside(text, card.scripts)
+    if not outside:
+        return
+    able = [other.name for other in snapshot.by_preference if not characters_outside(text, other.scripts)]
+    message = "The engine %(engine)s cannot speak: %(characters)s. Engines that can: %(engines)s."
+    params = {"engine": card.name, "characters": " ".join(outside), "engines": ", ".join(able) or "-"}
+    raise _refusal("text", "unspeakable_characters", message, **params)
+
+
+def _output(fields: Fields, house: House) -> Output:
+    name = fields.choice("format", format_names(), default=DEFAULT_FORMAT)
+    chosen = get_format(name)
+    rate = fields.integer_choice("sample_rate", chosen.sample_rates, default=chosen.default_sample_rate)
+    return Output(
+        format=name,
+        sample_rate=rate,
+        bitrate=_bitrate(fields, chosen, rate),
+        loudness=house.loudness,
+        pause_ms=house.pause_ms,
+    )
+
+
+def _bitrate(fields: Fields, chosen: Format, rate: int) -> int | None:
+    allowed = chosen.bitrates_for(rate)
+    if not allowed:
+        if fields.given("bitrate"):
+            fields.refuse("bitrate", "not_for_this_format", "%(format)s has no bitrate.", format=chosen.name)
+        return None
+    return fields.integer_choice("bitrate", allowed, default=chosen.default_bitrate_for(rate))
+
+
+def _matching(wanted: str, languages: Any) -> str | None:
+    """The language of an engine that a BCP 47 tag asks for: itself, or its primary language."""
+    by_tag = {language.lower(): language for language in languages}
+    tag = wanted.lower().replace("_", "-")
+    found: str | None = by_tag.get(tag) or by_tag.get(tag.partition("-")[0])
+    return found
+
+
+def _voice_named(card: EngineCard, name: str) -> Voice:
+    return next(voice for voice in card.voices if voice.name == name)
+
+
+def _refusal(field_name: str, code: str, message: str, **params: Any) -> InvalidSpeech:
+    problems = Fields({})
+    problems.refuse(field_name, code, message, **params)
+    return problems.problem()
