@@ -27,13 +27,13 @@ STATES = {"active": _("active"), "expired": _("expired"), "revoked": _("revoked"
 
 class IssueForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     kind = forms.ChoiceField(
-        label=_("kind"),
+        label=_("Kind"),
         choices=[(kind.value, kind.value) for kind in Kind],
         widget=UnfoldAdminSelectWidget,
         help_text=_("Part of the token, so that people and scanners can tell keys apart. It changes no rights."),
     )
     scopes = forms.MultipleChoiceField(
-        label=_("scopes"),
+        label=_("Scopes"),
         choices=[(scope, scope) for scope in SCOPES],
         initial=SCOPES,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
@@ -59,7 +59,7 @@ class ApiKeyAdmin(ServiceAdmin):
     autocomplete_fields = ["tenant"]
     actions = ["revoke"]
     actions_submit_line = ["revoke_this"]
-    shown = ["tenant", "hint", "scope_list", "state_label", "pepper"]
+    shown = ["tenant", "hint", "scope_list", "state", "pepper"]
     times = ["expires_at", "revoked_at", "last_used_at", "created_at"]
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:  # noqa: ARG002
@@ -124,6 +124,10 @@ class ApiKeyAdmin(ServiceAdmin):
     def state_label(self, key: ApiKey) -> tuple[str, Any]:
         state = key.state_at(timezone.now())
         return state, STATES[state]
+
+    @display(description=_("state"))
+    def state(self, key: ApiKey) -> Any:
+        return self.state_label(key)[1]
 
     @display(description=_("scopes"))
     def scope_list(self, key: ApiKey) -> str:

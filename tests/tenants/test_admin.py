@@ -8,6 +8,7 @@ from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils import timezone
 
+from tenants import service
 from tenants.authentication import find_record, identify
 from tenants.models import ApiKey, Tenant
 from tenants.scopes import SCOPES, SPEECH_READ
@@ -72,6 +73,13 @@ def test_an_issued_token_is_left_in_no_session_cookie_or_log(browser, world):
     entries = LogEntry.objects.filter(object_id=str(newest_key().id))
     assert entries.exists()
     assert all(secret not in str(entry.__dict__) for entry in entries)
+
+
+def test_a_key_shows_its_state(browser, world):
+    page = reverse(f"{KEYS}_change", args=[world.owner.key.id])
+    assert ">active<" in "".join(browser.get(page).content.decode().split())
+    service.revoke_key(world.owner.key)
+    assert ">revoked<" in "".join(browser.get(page).content.decode().split())
 
 
 def test_the_issue_form_offers_the_scopes(browser, world):
