@@ -1,0 +1,53 @@
+"""What the engine tests share: the installed engines, one sentence a language, and segments made from a card."""
+
+from functools import cache
+
+from synth.engines.base import Engine
+from synth.errors import EngineUnavailable
+from synth.extensions import Broken, ExtensionPoint
+from synth.types import EngineCard, Manner, Segment
+
+ENGINES = ExtensionPoint("synth.engines")
+SENTENCES = {
+    "zh": "今天天气很好，我们一起去公园散步吧。",
+    "en": "The weather is lovely today, so let us walk in the park.",
+    "ja": "今日はとても天気がいいので、公園を散歩しましょう。",
+}
+FOREIGN = {"Hani": "你好", "Hira": "ありがとう", "Kana": "カタカナ", "Latn": "hello", "Hang": "안녕", "Cyrl": "привет"}
+
+
+@cache
+def loaded(name: str) -> Engine:
+    """The engine, loaded once a test run with one thread."""
+    engine: Engine = ENGINES.load(name).ENGINE(threads=1)
+    return engine
+
+
+@cache
+def missing(name: str) -> str:
+    """Why an engine cannot be tested here; empty when it can."""
+    module = ENGINES.load_or_broken(name)
+    if isinstance(module, Broken):
+        return module.reason
+    try:
+        loaded(name)
+    except EngineUnavailable as error:
+        return error.detail
+    return ""
+
+
+def segment(card: EngineCard, text: str, *, language: str, speed: float = 1.0, seed: int | None = None) -> Segment:
+    """A segment in the card's default voice of the language."""
+    voice = next(voice for voice in card.voices if voice.name == card.default_voices[language])
+    manner = Manner(
+        engine=card.name,
+        model_version=card.model_version,
+        voice=voice.name,
+        voice_fingerprint=voice.fingerprint,
+        language=language,
+        speed=speed,
+        seed=seed,
+        normaliser=1,
+        splitter=1,
+    )
+    return Segment(manner, text)
