@@ -125,7 +125,11 @@ def _places(text: str, max_units: int) -> Iterator[tuple[int, int]]:
     atoms = [atom for atom in _ATOM.finditer(text) if atom["word"] and is_speakable(atom["word"])]
     for atom, following in zip(atoms, [*atoms[1:], None], strict=True):
         end = following.start() if following else len(text)
-        if (end - begin) * CJK_UNITS > max_units and units(text[begin:end]) > max_units and not _MARK.fullmatch(atom["word"]):
+        if (
+            (end - begin) * CJK_UNITS > max_units
+            and units(text[begin:end]) > max_units
+            and not _MARK.fullmatch(atom["word"])
+        ):
             yield from ((place, ANYWHERE) for place in _inside(text, begin, end))
         yield end, _rank(text[atom.start("after") : end])
         begin = end

@@ -17,10 +17,11 @@ MATHEMATICAL = "Zmth"
 """ISO 15924 for letters and digits of formulas: they look like Latin, and engines drop them without a word."""
 
 # In the order of how often they are met: the classifier tries them one after the other.
-KNOWN_SCRIPTS = (
+_LISTED = (
     "Hani Latn Hira Kana Hang Bopo Cyrl Grek Arab Hebr Thai Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Mymr "
     "Khmr Laoo Tibt Geor Armn Ethi Mong Syrc Thaa Cher Cans Nkoo Yiii Tfng Olck Java Bali Sund Adlm Vaii"
-).split()
+)
+KNOWN_SCRIPTS = tuple(_LISTED.split())
 
 _SCRIPT = regex.compile("|".join(rf"(?P<{code}>\p{{sc={code}}})" for code in KNOWN_SCRIPTS))
 _SHARED_BY = {code: regex.compile(rf"\p{{scx={code}}}") for code in KNOWN_SCRIPTS}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import regex
 
 from synth.text.abbreviations import BEFORE_NUMBER, FOREIGN, NEVER_LAST, OPENING_WORDS, SOMETIMES_LAST
-from synth.text.tokens import CJK, CLOSING, EMOJI, ENDERS, PERIODS, QUOTES, STRAIGHT
+from synth.text.tokens import CJK, CLOSING, EMOJI, ENDERS, QUOTES, STRAIGHT
 
 _PAUSES = ",，、;；:："
 _DASHES = "—–―─"
@@ -19,14 +19,16 @@ _SPACE = regex.compile(r"\s*+")
 _LINE_BREAK = regex.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _EMOJI = regex.compile(rf" ?[{EMOJI}]++")
 _CJK = regex.compile(f"[{CJK}]")
-_WORD_BEFORE = regex.compile(r"[\p{Latn}\p{M}\p{N}.'’-]*+$")
+# With what addresses are made of: the "d" of "c?d." is no initial.
+_WORD_BEFORE = regex.compile(r"[\p{Latn}\p{M}\p{N}.'’/?=&_@:#%+~-]*+$")
 _OPENING_WORD = regex.compile(r"[\"'“‘(]?(\p{Lu}\p{Latn}*+)(?![.\p{L}\p{N}])")
 _LIST_NUMBER = regex.compile(r"[(（]?(?:\d{1,3}|\p{Latn}|[ivxIVX]{1,5})[)）]?")
 _DOTTED = regex.compile(r"(?:\p{Latn}\.)*\p{Latn}")  # U.S, a.m, J
 _LOWER_CASE = regex.compile(r"[\"'“‘(]?\p{Ll}")
 
 _GOES_ON = regex.compile(
-    r"と(?!ても|にかく|ころ|りあえず|もあれ|っても|きどき|なり)|って(?!いう)|なん?て(?!こ)|など|を"  # 「行こう。」と言った
+    r"と(?!ても|にかく|ころ|りあえず|もあれ|っても|きどき|なり)"  # 「行こう。」と言った
+    r"|って(?!いう)|なん?て(?!こ)|など|を"
     r"|\s?(?:이?라[고는며면]|하[고며는])"  # "안녕." 이라고 말했다
     r"|的(?![确士])"  # “加油！”的口号
 )
@@ -35,7 +37,7 @@ _ASKED_ON = regex.compile(r"と[言思聞いおき]|って[言思聞いお]|と�
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A run of stop characters (start to end), with what hangs on it (to `tail`), and where the text goes on (`next`)."""
+    """A run of stop characters from `start` to `end`, what hangs on it up to `tail`, and where the text goes on."""
 
     start: int
     end: int
@@ -95,7 +97,7 @@ def _goes_on(text: str, stop: Stop, *, spaced: bool) -> bool:
 
 
 def _decides_unspaced(text: str, run: str, stop: Stop) -> bool:
-    """"OK!Next" are two sentences; "a?b", "x!=y" and "page?id=1" are none."""
+    """ "OK!Next" are two sentences; "a?b", "x!=y" and "page?id=1" are none."""
     following = text[stop.next]
     if stop.tail > stop.end or not run.isascii() or not following.isascii():
         return True

@@ -1,16 +1,16 @@
-"""Patterns of what a text is made of that must stay whole; shared by the sentence splitter and the long-sentence cutter."""
+"""What a text is made of: patterns shared by the sentence splitter and the cutter of long sentences."""
 
 from __future__ import annotations
 
 MARK = (
     r"(?:<[^<>|\n]{0,60}\|[^<>\n]{1,60}>"  # <行|XING2>, <|zh|>
     r"|\[[^\[\]\n]{1,60}\]\([^()\n]{1,200}\)"  # [重庆](chóng qìng)
-    r"|(?<![\w/<])/(?=\S)[^/\n]{1,80}(?<=\S)/(?![\w/]))"  # /ˈwʊstə/
+    r"|(?<![A-Za-z0-9/<])/(?=\S)[^/\n]{1,80}(?<=\S)/(?![A-Za-z0-9/]))"  # /ˈwʊstə/
 )
 """An inline pronunciation mark or control token: never cut, however small the limit."""
 
 URL = (
-    r"(?:\b(?:(?:https?|ftps?|sftp|wss?|file|s3)://|www\.|mailto:)[!-~]*[A-Za-z0-9/_=&#%+~$-]"
+    r"(?:(?<![A-Za-z0-9])(?:(?:https?|ftps?|sftp|wss?|file|s3)://|www\.|mailto:)[!-~]*[A-Za-z0-9/_=&#%+~$-]"
     r"|(?<![A-Za-z0-9.@-])[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}+(?::\d{1,5})?+[/?#][!-~]*[A-Za-z0-9/_=&#%+~$-])"
 )
 """An address with its path and query; the punctuation after it is the sentence's."""
@@ -21,7 +21,19 @@ ENDERS = r".．。｡!?！？…‼⁇⁈⁉؟۔।॥"
 PERIODS = ".．"
 
 QUOTES = {"“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "｢": "｣", "〝": "〞"}
-BRACKETS = {"(": ")", "[": "]", "{": "}", "（": "）", "［": "］", "｛": "｝", "【": "】", "〔": "〕", "《": "》", "〈": "〉", "〖": "〗"}
+BRACKETS = {
+    "(": ")",
+    "[": "]",
+    "{": "}",
+    "（": "）",
+    "［": "］",
+    "｛": "｝",
+    "【": "】",
+    "〔": "〕",
+    "《": "》",
+    "〈": "〉",
+    "〖": "〗",
+}
 STRAIGHT = "\"'"
 
 OPENING = "".join([*QUOTES, *BRACKETS])

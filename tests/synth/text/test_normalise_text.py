@@ -10,8 +10,14 @@ from synth.text.normalise import MAX_MARKS, is_speakable, normalise
 
 SPACES = " \t\u00a0\u2003\u3000"
 LINE_BREAKS = ["\n", "\r\n", "\r", "\u2028", "\u2029", "\u0085", "\v", "\f", "\n \n\n"]
-INVISIBLE = "\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a\u202e\u2066\u2069\u061c\ufe0f\ufe01\U000e0100\U000e0041\x00\x07\x7f\x9f"
-TRICKY = st.text(st.sampled_from(f"aZ1é中のк字ب\u0301\u0323\u0f73\u200c\u200d\u180b👩🏽❤{SPACES}{INVISIBLE}\n\r!。한\u1112\u1161\ud800"))
+INVISIBLE = (
+    "\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a\u202e\u2066\u2069\u061c\ufe0f\ufe01\U000e0100\U000e0041\x00\x07\x7f\x9f"
+)
+TRICKY = st.text(
+    st.sampled_from(
+        f"aZ1é中のк字ب\u0301\u0323\u0f73\u200c\u200d\u180b👩🏽❤{SPACES}{INVISIBLE}\n\r!。한\u1112\u1161\ud800"
+    )
+)
 
 
 @given(st.one_of(st.text(), TRICKY, st.text(st.characters(categories=["M", "Cf", "Lo"]), max_size=80)))
@@ -59,7 +65,9 @@ def test_joiners_between_other_letters_go() -> None:
     assert normalise("a\u200db\u200cc 中\u200d文") == "abc 中文"
 
 
-@pytest.mark.parametrize(("one", "other"), [("us", "US"), ("Ａ", "A"), ("１", "1"), ("你好！", "你好!"), ("你好。", "你好"), ("…", "...")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("us", "US"), ("Ａ", "A"), ("１", "1"), ("你好！", "你好!"), ("你好。", "你好"), ("…", "...")]
+)
 def test_case_width_and_punctuation_are_not_folded(one: str, other: str) -> None:
     assert normalise(one) != normalise(other)
 
@@ -81,6 +89,8 @@ def test_a_letter_or_digit_makes_a_text_speakable(text: str) -> None:
     assert is_speakable(text)
 
 
-@pytest.mark.parametrize("text", ["", " \n", "！？……", "。", "—", "$%+", "😀👩‍💻", "☃", "♪", "ーー", "々", "\u3164", "\u200b"])
+@pytest.mark.parametrize(
+    "text", ["", " \n", "！？……", "。", "—", "$%+", "😀👩‍💻", "☃", "♪", "ーー", "々", "\u3164", "\u200b"]
+)
 def test_blanks_punctuation_and_symbols_alone_are_not_speakable(text: str) -> None:
     assert not is_speakable(text)

@@ -32,6 +32,7 @@ CHINESE = """
 把“行”读作XING2。|好的。
 访问https://example.com/a.b?c=d!e。|谢谢！
 访问www.example.com。|谢谢！
+访问https://example.com/a?B=c。|读作/ˈhɛ.loʊ. a/吧。
 写信到a.b@example.org。|谢谢！
 版本v2.0.1发布了！|快来下载。
 我用Python 3.11.7。|It works. |很好！
