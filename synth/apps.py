@@ -6,3 +6,10 @@ from django.apps import AppConfig
 class SynthConfig(AppConfig):
     name = "synth"
     verbose_name = "Speech"
+
+    def ready(self) -> None:
+        """Tell Redis of every new snapshot version."""
+        from synth import wiring
+        from tenants.versions import set_publisher
+
+        set_publisher(lambda versions: wiring.rendition_cache().publish_versions(versions))

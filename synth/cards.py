@@ -65,7 +65,8 @@ def elect(name: str) -> bool:
 def reelect() -> None:
     """Called by the sweeper: give the place of versions whose workers are gone to those that live."""
     names = EngineCardRow.objects.order_by().values_list("name", flat=True).distinct()
-    if any([elect(name) for name in list(names)]):
+    changed = [elect(name) for name in list(names)]
+    if any(changed):
         raise_versions()
 
 

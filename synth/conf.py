@@ -16,11 +16,14 @@ class Conf:
     url_ttl: int
     cache_ttl: int
     l1_bytes: int
+    l2_expiry: int
     l2_audio_limit: int
     loudness: float
     pause_ms: int
     lease: float
     heartbeat: float
+    deadline: float
+    deadline_factor: float
     max_waiters: int
     engine_threads: int
     engine_packages: tuple[str, ...]

@@ -51,3 +51,20 @@ class ServiceUnavailable(Problem):
     code = "unavailable"
     title = "Temporarily unavailable"
     detail = "Try again in a moment."
+
+
+class SpeechFailed(Problem):
+    """The work behind a request failed. 422 when it would fail again, else 503."""
+
+    status = 503
+    code = "synthesis_failed"
+    title = "Speech failed"
+    detail = "The speech could not be made (%(code)s). Try again in a moment."
+
+    @classmethod
+    def of(cls, code: str, *, repeats: bool, job_id: str | None = None) -> "SpeechFailed":
+        detail = "The speech could not be made (%(code)s), and would not be if tried again." if repeats else None
+        members = {"job_id": job_id} if job_id else None
+        problem = cls(detail, code=code, params={"code": code}, retry_after=None if repeats else 5, members=members)
+        problem.status = 422 if repeats else 503
+        return problem

@@ -42,7 +42,7 @@ class Snapshot:
 
 
 def load(tenant_id: UUID) -> Snapshot | None:
-    """Read a tenant's settings. The version is read first: what changes meanwhile makes the snapshot stale, not wrong."""
+    """Read a tenant's settings. The version first: what changes meanwhile makes the snapshot stale, not wrong."""
     tenant = Tenant.objects.filter(id=tenant_id).first()
     if tenant is None:
         return None

@@ -21,8 +21,8 @@ DEFAULT_WAIT = 30.0
 DEFAULT_FORMAT = "mp3"
 MAX_METADATA = 4096
 FIELDS = frozenset(
-    "text voice language speed duration emotion pronunciations seed format sample_rate bitrate category cache wait "
-    "delivery metadata".split()
+    {"text", "voice", "language", "speed", "duration", "emotion", "pronunciations", "seed"}
+    | {"format", "sample_rate", "bitrate", "category", "cache", "wait", "delivery", "metadata"}
 )
 
 
@@ -107,7 +107,9 @@ def _who_speaks(fields: Fields, text: str, snapshot: Snapshot) -> tuple[EngineCa
     if name:
         voice = snapshot.voices.get(name)
         if voice is None:
-            raise _refusal("voice", "unknown_voice", "There is no voice %(voice)s. GET /v1/voices lists them.", voice=name)
+            raise _refusal(
+                "voice", "unknown_voice", "There is no voice %(voice)s. GET /v1/voices lists them.", voice=name
+            )
         card = snapshot.cards[voice.engine]
         language = _language_of_voice(asked, text, voice)
     else:

@@ -1,7 +1,8 @@
 """The base of every error that a caller may see; `ttsproject.problems` turns it into problem+json."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -15,7 +16,7 @@ class FieldProblem:
     field: str
     code: str
     message: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     allowed: Any = None
 
 
@@ -23,7 +24,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
     """An error with a stable `code` and an HTTP status.
 
     `detail` is an untranslated English template with `%(name)s` places, filled from `params`: the handler
-    translates first and fills afterwards.
+    translates first and fills afterwards. `members` are further members of the JSON document.
     """
 
     status = 500
@@ -39,12 +40,14 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         params: Mapping[str, Any] | None = None,
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
+        members: Mapping[str, Any] | None = None,
     ) -> None:
         self.detail = detail or self.detail
         self.code = code or self.code
         self.params = dict(params or {})
         self.fields = fields
         self.retry_after = retry_after
+        self.members = dict(members or {})
         super().__init__(self.detail % self.params if self.params else self.detail)
 
 

@@ -6,6 +6,7 @@ A value that cannot be used stops the start with a sentence that names the varia
 
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -61,7 +62,7 @@ def numbered_secrets(name: str, default: str) -> dict[int, str]:
     return secrets
 
 
-def database(name: str, default: str) -> dict[str, object]:
+def database(name: str, default: str) -> dict[str, Any]:
     """`sqlite:///path` or `postgresql://user:password@host:port/name` -> an entry of DATABASES."""
     url = urlsplit(text(name, default))
     if url.scheme == "sqlite":

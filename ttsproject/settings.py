@@ -1,6 +1,7 @@
 """All settings, from environment variables (`.env.example` lists them), in the order that a reader asks."""
 
 from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
@@ -24,7 +25,9 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 X_FRAME_OPTIONS = "DENY"
 
 # --- Where rows live ----------------------------------------------------------------------------------------------
-DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{VAR_DIR / 'refrain.sqlite3'}")}
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.database("DATABASE_URL", f"sqlite:///{VAR_DIR / 'refrain.sqlite3'}")
+}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL and IMMEDIATE together: anything less answers "database is locked" under several writers.
     DATABASES["default"]["OPTIONS"] = {
@@ -51,7 +54,10 @@ CACHES = {
         "LOCATION": REDIS_URL,
         "OPTIONS": {
             "CONNECTION_POOL_CLASS": "redis.BlockingConnectionPool",
-            "CONNECTION_POOL_KWARGS": {"max_connections": env.integer("REDIS_POOL_SIZE", 32, minimum=2), "timeout": 0.5},
+            "CONNECTION_POOL_KWARGS": {
+                "max_connections": env.integer("REDIS_POOL_SIZE", 32, minimum=2),
+                "timeout": 0.5,
+            },
             "SOCKET_CONNECT_TIMEOUT": env.number("REDIS_CONNECT_TIMEOUT", 0.5, minimum=0.01),
             "SOCKET_TIMEOUT": env.number("REDIS_TIMEOUT", 0.5, minimum=0.01),
         },
@@ -92,11 +98,14 @@ REFRAIN = {
     "URL_TTL": env.integer("REFRAIN_URL_TTL", 3600, minimum=60, maximum=7 * 86400),
     "CACHE_TTL": env.integer("REFRAIN_CACHE_TTL", 86400, minimum=1),
     "L1_BYTES": env.integer("REFRAIN_L1_BYTES", 64 * 2**20),
+    "L2_EXPIRY": env.integer("REFRAIN_L2_EXPIRY", 7 * 86400, minimum=60),
     "L2_AUDIO_LIMIT": env.integer("REFRAIN_L2_AUDIO_LIMIT", 256 * 2**10),
     "LOUDNESS": -16.0,
     "PAUSE_MS": 250,
     "LEASE": env.number("REFRAIN_LEASE", 15.0, minimum=1),
     "HEARTBEAT": env.number("REFRAIN_HEARTBEAT", 5.0, minimum=0.2),
+    "DEADLINE": env.number("REFRAIN_DEADLINE", 60.0, minimum=1),
+    "DEADLINE_FACTOR": env.number("REFRAIN_DEADLINE_FACTOR", 5.0, minimum=0),
     "MAX_WAITERS": env.integer("REFRAIN_MAX_WAITERS", 48, minimum=0),
     "ENGINE_THREADS": env.integer("REFRAIN_ENGINE_THREADS", 1, minimum=1),
     "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
@@ -119,6 +128,8 @@ REFRAIN = {
         },
     },
 }
+# The engines that an engine worker loads; the API and the io worker load none.
+REFRAIN_ENGINES = env.words("REFRAIN_ENGINES")
 # Number -> secret; the highest number mints, the others still verify.
 REFRAIN_KEY_PEPPERS = env.numbered_secrets("REFRAIN_KEY_PEPPERS", SECRET_KEY)
 
@@ -138,6 +149,7 @@ INSTALLED_APPS = [
     "synth",
 ]
 MIDDLEWARE = [
+    "ttsproject.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

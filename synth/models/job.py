@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from synth.models.rendering import Rendering
 from synth.models.states import OPEN, Priority, State
-from tenants.ids import new_id
+from tenants.ids import new_id, public_id
 from tenants.models import Tenant
 
 
@@ -40,6 +40,10 @@ class Job(models.Model):
             models.Index(fields=["rendering"], condition=models.Q(state__in=OPEN), name="job_open_of_rendering"),
             models.Index(fields=["-created_at", "-id"], name="job_newest"),
         ]
+
+    @property
+    def public_id(self) -> str:
+        return public_id("job", self.id)
 
     def __str__(self) -> str:
         return f"job {self.id} {self.state}"

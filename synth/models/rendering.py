@@ -39,6 +39,7 @@ class Rendering(models.Model):
     sample_rate = models.PositiveIntegerField(null=True)
     error_code = models.CharField(_("error"), max_length=64, blank=True, default="")
     error_detail = models.TextField(blank=True, default="")
+    error_repeats = models.BooleanField(default=False)
 
     class Meta:
         verbose_name = _("rendering")
@@ -50,9 +51,7 @@ class Rendering(models.Model):
             )
         ]
         indexes = [
-            models.Index(
-                fields=["priority", "created_at"], condition=models.Q(state__in=OPEN), name="rendering_claim"
-            ),
+            models.Index(fields=["priority", "created_at"], condition=models.Q(state__in=OPEN), name="rendering_claim"),
             models.Index(fields=["-created_at", "-id"], name="rendering_newest"),
         ]
 

@@ -1,0 +1,81 @@
+"""Speech as JSON, headers and bytes: the one shape that every API door answers with."""
+
+from base64 import b64encode
+from datetime import UTC, datetime
+from typing import Any
+
+from synth import service
+from synth.cache.store import StoredAudio
+from synth.models import Job
+from synth.service import Speech
+from synth.types import Delivery, Spec
+from tenants.types import TenantRef
+
+RETRY_AFTER = 2
+
+
+def speech_body(
+    speech: Speech, tenant: TenantRef, *, spec: Spec, delivery: Delivery, request_id: str
+) -> dict[str, Any]:
+    """A finished speech. Inline audio is base64; everything else gets a temporary URL."""
+    stored = speech.stored
+    assert stored is not None  # noqa: S101 - only finished speech is presented
+    body = {
+        "id": speech.id,
+        "object": "speech",
+        "status": "succeeded",
+        "from_cache": speech.from_cache,
+        "cache": speech.cache_status,
+        "age": round(speech.age, 3),
+        **audio_members(stored),
+        "bitrate": spec.output.bitrate,
+        "characters": len(spec.text),
+        "engine": spec.manner.engine,
+        "voice": spec.manner.voice,
+        "language": spec.manner.language,
+        "request_id": request_id,
+    }
+    if delivery is Delivery.INLINE and speech.audio is not None:
+        return body | {"audio": b64encode(speech.audio).decode()}
+    return body | url_members(tenant, stored)
+
+
+def audio_members(stored: StoredAudio) -> dict[str, Any]:
+    """Duration is seconds, size bytes, sample rate Hz."""
+    return {
+        "format": stored.format,
+        "media_type": stored.media_type,
+        "sample_rate": stored.sample_rate,
+        "duration": round(stored.duration, 3),
+        "size": stored.size,
+        "sha256": stored.digest,
+    }
+
+
+def url_members(tenant: TenantRef, stored: StoredAudio) -> dict[str, Any]:
+    signed = service.signed_url(tenant, stored)
+    return {"url": signed.url, "url_expires_at": utc(datetime.fromtimestamp(signed.expires_at, UTC))}
+
+
+def pending_body(job: Job, request_id: str) -> dict[str, Any]:
+    return {
+        "id": job.public_id,
+        "object": "speech",
+        "status": job.state,
+        "href": job_path(job),
+        "retry_after": RETRY_AFTER,
+        "characters": job.characters,
+        "engine": job.engine,
+        "voice": job.voice,
+        "language": job.language,
+        "request_id": request_id,
+    }
+
+
+def job_path(job: Job) -> str:
+    return f"/v1/speech/{job.public_id}"
+
+
+def utc(value: datetime) -> str:
+    """ISO 8601, in UTC, to the second."""
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

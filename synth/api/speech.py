@@ -1,0 +1,121 @@
+"""The hot door, `POST /v1/speech`: a plain Django view, since middleware and serializers are what a hit costs."""
+
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+
+from synth import service, wiring
+from synth.api.jobs import SpeechCollection
+from synth.api.presenting import RETRY_AFTER, job_path, pending_body, speech_body
+from synth.errors import InvalidSpeech, ServiceUnavailable
+from synth.service import Speech, StaleSnapshot
+from synth.snapshot import Snapshot
+from synth.spec import SpeechRequest, read_request
+from synth.types import Delivery
+from tenants import keys, last_used
+from tenants.authentication import bearer_token, identify
+from tenants.context import request_id
+from tenants.errors import Forbidden, Problem, Unauthenticated
+from tenants.permissions import require_scope
+from tenants.scopes import SPEECH_WRITE
+from tenants.types import Caller
+
+MAX_RELOADS = 4
+
+
+class NotJson(Problem):
+    status = 400
+    code = "bad_json"
+    title = "Unreadable body"
+    detail = "The body is not valid JSON in UTF-8: %(reason)s."
+
+
+@csrf_exempt
+def speech(request: HttpRequest) -> HttpResponseBase:
+    """`POST` speaks; the other methods are the collection of speech jobs."""
+    if request.method != "POST":
+        return _collection(request)
+    token = bearer_token(request.headers.get("Authorization"))
+    key = keys.parse(token)
+    if key is None:
+        raise Unauthenticated
+    snapshot = wiring.snapshots().of_key(key)
+    payload: Any = None
+    for _ in range(MAX_RELOADS):
+        try:
+            caller = _identify(snapshot, key, token)
+            payload = _payload(request) if payload is None else payload
+            return _speak(caller, snapshot, payload)
+        except StaleSnapshot:
+            pass
+        except (Unauthenticated, Forbidden, InvalidSpeech, ServiceUnavailable):
+            # A refusal out of memory counts only when the memory is right.
+            if snapshot is None or service.is_fresh(snapshot):
+                raise
+        snapshot = wiring.snapshots().reload(snapshot.tenant.id) if snapshot else None
+    raise ServiceUnavailable(retry_after=1)
+
+
+speech.cls = SpeechCollection  # type: ignore[attr-defined]  # the schema generator looks here
+speech.initkwargs = {}  # type: ignore[attr-defined]
+_collection = SpeechCollection.as_view()
+
+
+def _identify(snapshot: Snapshot | None, key: keys.ParsedKey, token: str) -> Caller:
+    caller = identify(snapshot.keys.get(key.lookup) if snapshot else None, token, now=timezone.now())
+    require_scope(caller, SPEECH_WRITE)
+    last_used.note(caller.key_id)
+    return caller
+
+
+def _payload(request: HttpRequest) -> Any:
+    try:
+        return orjson.loads(request.body)
+    except orjson.JSONDecodeError as error:
+        raise NotJson(params={"reason": str(error)}) from error
+
+
+def _speak(caller: Caller, snapshot: Snapshot | None, payload: Any) -> HttpResponse:
+    assert snapshot is not None  # noqa: S101 - without one nobody was identified
+    request = read_request(payload, snapshot, house=wiring.house())
+    spoken = service.speak(caller, snapshot, request, request_id=request_id() or "")
+    if spoken.stored is None:
+        return _pending(spoken)
+    if request.delivery is Delivery.BINARY:
+        return _binary(spoken)
+    return _finished(spoken, caller, request)
+
+
+def _finished(spoken: Speech, caller: Caller, request: SpeechRequest) -> HttpResponse:
+    body = speech_body(
+        spoken, caller.tenant, spec=request.spec, delivery=request.delivery, request_id=request_id() or ""
+    )
+    return _json(body, 200)
+
+
+def _pending(spoken: Speech) -> HttpResponse:
+    assert spoken.job is not None  # noqa: S101 - what is not stored is a job
+    response = _json(pending_body(spoken.job, request_id() or ""), 202)
+    response["Location"] = job_path(spoken.job)
+    response["Retry-After"] = str(RETRY_AFTER)
+    return response
+
+
+def _binary(spoken: Speech) -> HttpResponse:
+    stored = spoken.stored
+    assert stored is not None  # noqa: S101
+    response = HttpResponse(spoken.audio, content_type=stored.media_type)
+    response["ETag"] = f'"{stored.digest}"'
+    response["X-Speech-Id"] = spoken.id
+    response["X-Cache"] = spoken.cache_status
+    response["X-Audio-Duration"] = f"{stored.duration:.3f}"
+    response["Age"] = str(int(spoken.age))
+    return response
+
+
+def _json(body: dict[str, Any], status: int) -> HttpResponse:
+    return HttpResponse(orjson.dumps(body), content_type="application/json", status=status)

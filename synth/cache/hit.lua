@@ -1,0 +1,25 @@
+-- The whole hit in one round trip: snapshot version, look-up, freshness, counter, audio.
+-- KEYS: snapshot version, entry, audio
+-- ARGV: the caller's snapshot version, max age (s), whether audio is wanted (1/0), the digest that the caller holds
+-- Answers {status, meta, age, audio}; status: hit, miss, expired, stale (the caller must reload), reload (we must).
+local version = redis.call('GET', KEYS[1])
+if not version or tonumber(version) < tonumber(ARGV[1]) then
+  return {'reload'}
+end
+if tonumber(version) > tonumber(ARGV[1]) then
+  return {'stale'}
+end
+local entry = redis.call('HMGET', KEYS[2], 'meta', 'made', 'digest')
+if not entry[1] then
+  return {'miss'}
+end
+local age = tonumber(redis.call('TIME')[1]) - tonumber(entry[2])
+if age > tonumber(ARGV[2]) then
+  return {'expired'}
+end
+redis.call('HINCRBY', KEYS[2], 'hits', 1)
+local audio = false
+if ARGV[3] == '1' and entry[3] ~= ARGV[4] then
+  audio = redis.call('GET', KEYS[3])
+end
+return {'hit', entry[1], age, audio}

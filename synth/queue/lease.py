@@ -1,0 +1,64 @@
+"""Keeps a claim alive while its work runs: a thread renews the lease over a connection of its own."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.db import DatabaseError, connection
+
+from synth.models import Rendering, Synthesis
+from synth.queue.claim import renew
+
+logger = logging.getLogger(__name__)
+
+
+def end_this_process() -> None:
+    """A hung engine does not live for ever: nothing but its own death stops it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def let_the_lease_run_out() -> None:
+    """For work in threads, whose process others share: stop renewing, another worker takes over."""
+
+
+@contextmanager
+def kept_alive(
+    claim: Synthesis | Rendering, *, lease: float, interval: float, deadline: float, at_deadline: Callable[[], None]
+) -> Iterator[None]:
+    """Renew the claim's lease every `interval` seconds, until the body ends or `deadline` seconds have passed."""
+    done = threading.Event()
+    ends_at = time.monotonic() + deadline
+
+    def renew_until_done() -> None:
+        try:
+            while not done.wait(min(interval, max(0.0, ends_at - time.monotonic()))):
+                if time.monotonic() >= ends_at:
+                    logger.error("%s %s ran past its deadline", type(claim).__name__, claim.id)
+                    return at_deadline()
+                if not _renewed(claim, lease):
+                    return None
+            return None
+        finally:
+            connection.close()
+
+    threading.Thread(target=renew_until_done, name="heartbeat", daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _renewed(claim: Synthesis | Rendering, lease: float) -> bool:
+    """False when the claim is lost; a database that does not answer is asked again at the next beat."""
+    try:
+        held = renew(claim, lease)
+    except DatabaseError as error:
+        logger.warning("lease of %s not renewed: %s", claim.id, error)
+        return True
+    if not held:
+        logger.warning("%s %s is another worker's now", type(claim).__name__, claim.id)
+    return held

@@ -1,0 +1,94 @@
+"""Wakes requests that wait for a rendering: one subscription per API process, a bounded number of seats."""
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from redis import Redis, RedisError
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "rf1:ended"
+RECONNECT_SECONDS = 1.0
+SUBSCRIBE_SECONDS = 0.5
+
+
+def announce(connect: Callable[[], Redis], rendering_ids: Iterable[UUID]) -> None:
+    """Wake whoever waits for these renderings. At most once, by Redis' nature: waiters also look by themselves."""
+    try:
+        redis = connect()
+        for rendering_id in rendering_ids:
+            redis.publish(CHANNEL, rendering_id.hex)
+    except (RedisError, OSError) as error:
+        logger.debug("nobody was woken: %s", error)
+
+
+class Listener:
+    """Hears of ended renderings and wakes those who hold a seat for them."""
+
+    def __init__(self, redis_url: str, *, max_seats: int) -> None:
+        self._redis_url = redis_url
+        self._free = threading.BoundedSemaphore(max_seats) if max_seats else None
+        self._lock = threading.Lock()
+        self._seats: dict[str, set[threading.Event]] = defaultdict(set)
+        self._subscribed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def seat(self, rendering_id: UUID) -> Iterator[threading.Event | None]:
+        """An event that is set once the rendering has ended; None when every seat is taken.
+
+        Look at the row after taking the seat: what ended before is not told again.
+        """
+        if self._free is None or not self._free.acquire(blocking=False):
+            yield None
+            return
+        event = threading.Event()
+        try:
+            with self._lock:
+                self._seats[rendering_id.hex].add(event)
+            self._start()
+            yield event
+        finally:
+            with self._lock:
+                self._seats[rendering_id.hex].discard(event)
+                if not self._seats[rendering_id.hex]:
+                    del self._seats[rendering_id.hex]
+            self._free.release()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._listen_for_ever, name="wake-up", daemon=True)
+                self._thread.start()
+        self._subscribed.wait(SUBSCRIBE_SECONDS)
+
+    def _listen_for_ever(self) -> None:
+        while True:
+            try:
+                self._listen()
+            except (RedisError, OSError) as error:
+                self._subscribed.clear()
+                logger.warning("wake-up listener lost Redis, waiters look once a second: %s", error)
+                threading.Event().wait(RECONNECT_SECONDS)
+
+    def _listen(self) -> None:
+        client = Redis.from_url(self._redis_url, socket_connect_timeout=1, health_check_interval=10)
+        with client, client.pubsub() as subscription:
+            subscription.subscribe(CHANNEL)
+            while True:
+                message = subscription.get_message(timeout=5.0)
+                if message is None:
+                    subscription.ping()
+                elif message["type"] == "subscribe":
+                    self._subscribed.set()
+                elif message["type"] == "message":
+                    self._wake(message["data"].decode())
+
+    def _wake(self, rendering: str) -> None:
+        with self._lock:
+            for event in self._seats.get(rendering, ()):
+                event.set()

@@ -1,0 +1,67 @@
+"""Read-only queries for API and admin. The tenant is always an argument."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from synth.cache.store import StoredAudio
+from synth.cards import is_away
+from synth.models import EngineCardRow, Entry, Job
+from synth.models.clock import database_now
+from synth.models.states import State
+from synth.service.stored import of_entry, of_rendering
+from tenants.ids import parse_id
+from tenants.types import TenantRef
+
+
+def jobs(tenant: TenantRef) -> QuerySet[Job]:
+    """The tenant's jobs with their renderings, the newest first."""
+    return Job.objects.filter(tenant_id=tenant.id).select_related("rendering").order_by("-created_at", "-id")
+
+
+def job(tenant: TenantRef, text: str) -> Job | None:
+    """The tenant's job with this public id."""
+    job_id = parse_id("job", text)
+    return jobs(tenant).filter(id=job_id).first() if job_id else None
+
+
+def entry(tenant: TenantRef, text: str) -> Entry | None:
+    """The tenant's rendition with this public id."""
+    entry_id: UUID | None = parse_id("ent", text)
+    if entry_id is None:
+        return None
+    return Entry.objects.filter(tenant_id=tenant.id, id=entry_id, kind=Entry.Kind.RENDITION).first()
+
+
+def audio(tenant: TenantRef, text: str) -> StoredAudio | None:
+    """The finished audio behind a job's or an entry's public id."""
+    found_job = job(tenant, text)
+    if found_job is not None:
+        return of_rendering(found_job) if found_job.state == State.SUCCEEDED else None
+    found_entry = entry(tenant, text)
+    return of_entry(found_entry) if found_entry else None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """`state` is available, away (no worker was heard of lately) or broken (`problem` says why)."""
+
+    row: EngineCardRow
+    state: str
+
+
+def engines() -> list[EngineStatus]:
+    """Every engine by its current card, and those that could not be loaded."""
+    now = database_now()
+    rows = EngineCardRow.objects.order_by("name", "-current", "-created_at")
+    latest: dict[str, EngineCardRow] = {}
+    for row in rows:
+        latest.setdefault(row.name, row)
+    return [EngineStatus(row, _state(row, away=is_away(row.seen_at, now))) for row in latest.values()]
+
+
+def _state(row: EngineCardRow, *, away: bool) -> str:
+    if row.problem:
+        return "broken"
+    return "away" if away else "available"

@@ -1,0 +1,189 @@
+"""Joins and encodes renditions whose sentences are all in: what an io worker does when its bell rings."""
+
+import logging
+import time
+
+from django.db import transaction
+
+from synth import codec, wiring
+from synth.audio.encoding import encode_clip
+from synth.audio.formats import get_format
+from synth.audio.pcm import CorruptAudio, from_flac, join, resample, set_loudness
+from synth.conf import conf
+from synth.errors import ObjectMissing, Permanent, WorkError
+from synth.keys import object_name, segment_key
+from synth.models import Entry, Rendering, RenderingPart
+from synth.models.clock import database_now
+from synth.models.states import State
+from synth.queue.claim import MAX_ATTEMPTS, Worker, claim_rendering, fenced, renderings_wait
+from synth.queue.doorbell import IO_QUEUE
+from synth.queue.lease import kept_alive, let_the_lease_run_out
+from synth.queue.shutdown import stopping
+from synth.queue.wakeup import announce
+from synth.service.endings import Failure, forget_entry, rendering_failed, rendering_retries, rendering_succeeded
+from synth.service.stored import of_entry
+from synth.service.submission import open_syntheses
+from synth.service.synthesis import STORED_FORMAT
+from synth.types import Clip, Pcm, Segment, Spec
+from tenants.types import TenantRef
+
+logger = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 30.0
+
+
+class SegmentsLost(WorkError):  # noqa: N818
+    """Stored sentences that storage no longer has, by key: they are made anew."""
+
+    code = "segments_lost"
+
+    def __init__(self, keys: set[str]) -> None:
+        super().__init__(f"{len(keys)} stored sentences are gone")
+        self.keys = keys
+
+
+def drain_renderings(worker: Worker) -> None:
+    """Render one rendition after another for at most 30 s, then ring again."""
+    doorbell = wiring.doorbell()
+    doorbell.answered(IO_QUEUE)
+    ends_at = time.monotonic() + DRAIN_SECONDS
+    first = True
+    while time.monotonic() < ends_at and not stopping.is_set():
+        claim = claim_rendering(worker)
+        if claim is None:
+            return
+        if first and renderings_wait():
+            doorbell.ring_io()
+        first = False
+        render(claim)
+    doorbell.ring_io()
+
+
+def render(claim: Rendering) -> None:
+    """Make one claimed rendition; store, publish, or say why not."""
+    if claim.attempt > MAX_ATTEMPTS:
+        return _fail(claim, Failure(code=claim.error_code or "worker_lost", detail="Every attempt lost its worker."))
+    spec = codec.from_json(Spec, claim.spec)
+    try:
+        with kept_alive(
+            claim,
+            lease=conf().lease,
+            interval=conf().heartbeat,
+            deadline=conf().deadline + len(spec.text) / 10,
+            at_deadline=let_the_lease_run_out,
+        ):
+            clip = _assemble(claim, spec)
+            _publish(claim, spec, clip)
+    except SegmentsLost as lost:
+        _remake(claim, spec, lost.keys)
+    except Permanent as error:
+        _fail(claim, Failure(code=error.code, detail=error.detail, repeats=True))
+    except (WorkError, MemoryError) as error:
+        failure = Failure(code=getattr(error, "code", "out_of_memory"), detail=str(error))
+        if claim.attempt >= MAX_ATTEMPTS:
+            _fail(claim, failure)
+        else:
+            rendering_retries(claim, failure)
+    return None
+
+
+def _assemble(claim: Rendering, spec: Spec) -> Clip:
+    """Join, resample, set the loudness, encode: in this order every promise about the result holds."""
+    output = spec.output
+    joined = join(_pieces(claim), pause_ms=output.pause_ms)
+    levelled = set_loudness(resample(joined, output.sample_rate), output.loudness)
+    return encode_clip(levelled, format=output.format, sample_rate=output.sample_rate, bitrate=output.bitrate)
+
+
+def _pieces(claim: Rendering) -> list[Pcm]:
+    tenant, store = TenantRef(claim.tenant_id), wiring.object_store()
+    extension = get_format(STORED_FORMAT).extension
+    pieces: dict[str, Pcm] = {}
+    lost: set[str] = set()
+    parts = list(RenderingPart.objects.filter(rendering=claim).order_by("position"))
+    for part in parts:
+        if part.digest in pieces or part.key in lost:
+            continue
+        try:
+            pieces[part.digest] = from_flac(store.get(object_name(tenant, part.digest, extension)))
+        except (ObjectMissing, CorruptAudio):
+            lost.add(part.key)
+    if lost:
+        raise SegmentsLost(lost)
+    return [pieces[part.digest] for part in parts]
+
+
+def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
+    """Bytes to storage, fenced commit, cache, wake: always in this order."""
+    tenant = TenantRef(claim.tenant_id)
+    name = object_name(tenant, clip.digest, get_format(clip.format).extension)
+    wiring.object_store().put(name, clip.data, clip.media_type)
+    result: dict[str, object] = {
+        "digest": clip.digest,
+        "format": clip.format,
+        "media_type": clip.media_type,
+        "size": len(clip.data),
+        "duration": clip.duration,
+        "sample_rate": clip.sample_rate,
+    }
+    entry = rendering_succeeded(claim, result, _entry(claim, spec, result) if claim.stored else None)
+    if entry is False:
+        logger.warning("rendering %s: the result of attempt %d came too late", claim.id, claim.attempt)
+        return
+    if isinstance(entry, Entry):
+        wiring.rendition_cache().fill(tenant, claim.key, of_entry(entry), clip.data)
+    announce(wiring.redis, [claim.id])
+
+
+def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
+    return Entry(
+        tenant_id=claim.tenant_id,
+        kind=Entry.Kind.RENDITION,
+        key=claim.key,
+        engine=spec.manner.engine,
+        model_version=spec.manner.model_version,
+        voice=spec.manner.voice,
+        category=claim.category,
+        text=spec.text,
+        made_at=database_now(),
+        provenance={"worker": claim.worker},
+        **result,
+    )
+
+
+@transaction.atomic
+def _remake(claim: Rendering, spec: Spec, lost: set[str]) -> None:
+    """Back to waiting, with syntheses for the sentences that storage lost."""
+    tenant = TenantRef(claim.tenant_id)
+    parts = list(RenderingPart.objects.filter(rendering=claim, key__in=lost).select_related("synthesis"))
+    segments = {segment_key(segment): segment for segment in _segments_of(parts, spec)}
+    if set(segments) != lost:
+        _fail(claim, Failure(code="segments_lost"))
+        return
+    syntheses = open_syntheses(
+        tenant,
+        [(key, key, segment) for key, segment in segments.items()],
+        stored=claim.stored,
+        category=claim.category,
+        priority=claim.priority,
+    )
+    if not fenced(claim).update(state=State.WAITING, lease_until=None):
+        return
+    for key, synthesis in syntheses.items():
+        forget_entry(tenant, Entry.Kind.SEGMENT, key)
+        RenderingPart.objects.filter(rendering=claim, key=key).update(digest="", synthesis=synthesis)
+    transaction.on_commit(lambda: wiring.doorbell().ring_engine(spec.manner.engine))
+
+
+def _segments_of(parts: list[RenderingPart], spec: Spec) -> list[Segment]:
+    """The segments behind parts: from their syntheses, or from the entries that they were taken from."""
+    keys = [part.key for part in parts if part.synthesis is None]
+    entries = Entry.objects.filter(kind=Entry.Kind.SEGMENT, key__in=keys, tenant_id=parts[0].rendering.tenant_id)
+    from_entries = [Segment(spec.manner, entry.text) for entry in entries]
+    return from_entries + [codec.from_json(Segment, part.synthesis.segment) for part in parts if part.synthesis]
+
+
+def _fail(claim: Rendering, failure: Failure) -> None:
+    ended = rendering_failed(claim, failure)
+    logger.warning("rendering %s failed: %s", claim.id, failure.code)
+    announce(wiring.redis, ended)

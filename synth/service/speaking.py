@@ -1,0 +1,224 @@
+"""Answers one speech request: from the cache, from the catalogue, or by work that it may wait for."""
+
+import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from hashlib import sha256
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from synth import wiring
+from synth.audio.formats import get_format
+from synth.cache.local import SignedUrl
+from synth.cache.store import Lookup, Status, StoredAudio
+from synth.conf import conf
+from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, StorageUnavailable
+from synth.keys import Kind, object_name, redis_key, rendition_key
+from synth.models import Entry, Job
+from synth.models.states import ENDED, State
+from synth.service.endings import cancel_job, forget_entry
+from synth.service.stored import of_entry, of_rendering
+from synth.service.submission import submit
+from synth.snapshot import Snapshot
+from synth.spec import SpeechRequest
+from synth.types import CacheMode, Delivery
+from tenants.errors import NotFound
+from tenants.models import Tenant
+from tenants.types import Caller, TenantRef
+
+LOOK_EVERY = 1.0
+
+
+class StaleSnapshot(Exception):  # noqa: N818
+    """The caller's snapshot is old: load it again, judge the key and the request by it, and ask again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """The answer to a speech request.
+
+    `stored` is None while the work is not done; `age` is seconds; `cache_status` is hit, restored, miss, refresh
+    or bypass. `audio` holds the bytes where the delivery asked for them.
+    """
+
+    id: str
+    cache_status: str
+    stored: StoredAudio | None = None
+    age: float = 0.0
+    audio: bytes | None = None
+    job: Job | None = None
+
+    @property
+    def from_cache(self) -> bool:
+        return self.cache_status in {"hit", "restored"}
+
+
+def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request_id: str) -> Speech:
+    """Answer a request; wait for its work as long as it says.
+
+    Raises StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot be read.
+    """
+    key = rendition_key(request.spec)
+    if request.cache is CacheMode.USE:
+        speech = _from_cache(snapshot, key, request)
+        if speech is not None:
+            return speech
+    else:
+        _require_fresh(snapshot)
+    job = submit(caller, request, key=key, max_units=_max_units(snapshot, request), request_id=request_id)
+    return _deliver_job(_wait_for(job, request.wait), request)
+
+
+def cancel(tenant: TenantRef, job_id: UUID) -> Job:
+    """Detach one job from its work. Raises NotFound; cancelling what has ended changes nothing."""
+    job = cancel_job(tenant, job_id)
+    if job is None:
+        raise NotFound
+    return job
+
+
+def signed_url(tenant: TenantRef, stored: StoredAudio) -> SignedUrl:
+    """A temporary URL of the audio; one is shared by all answers until half of its time is over."""
+    name = object_name(tenant, stored.digest, get_format(stored.format).extension)
+    ttl = conf().url_ttl
+    held = wiring.local_cache().url(name, ttl=ttl)
+    if held is None:
+        held = SignedUrl(wiring.object_store().url(name, expires_in=ttl), time.time() + ttl)
+        wiring.local_cache().keep_url(name, held)
+    return held
+
+
+def audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
+    """The bytes from storage. Raises ObjectMissing also when they are not what was stored."""
+    data = wiring.object_store().get(object_name(tenant, stored.digest, get_format(stored.format).extension))
+    if sha256(data).hexdigest() != stored.digest:
+        raise ObjectMissing("the stored bytes are not the ones that were put there")
+    return data
+
+
+def _from_cache(snapshot: Snapshot, key: str, request: SpeechRequest) -> Speech | None:
+    found = _look_up(snapshot, key, want_audio=request.delivery is not Delivery.URL)
+    if found.status is Status.HIT and found.stored is not None:
+        speech = Speech(id=found.stored.id, cache_status="hit", stored=found.stored, age=found.age)
+        return _with_audio(snapshot.tenant, key, speech, request, found.audio)
+    restored = _restore(snapshot.tenant, key)
+    return _with_audio(snapshot.tenant, key, restored, request, None) if restored else None
+
+
+def _look_up(snapshot: Snapshot, key: str, *, want_audio: bool) -> Lookup:
+    """The one round trip; a second one only when Redis has to be told the tenant's version first."""
+    cache, local_key = wiring.rendition_cache(), redis_key(snapshot.tenant, Kind.AUDIO, key)
+    for _ in range(2):
+        found = cache.look_up(
+            snapshot.tenant,
+            key,
+            version=snapshot.version,
+            max_age=conf().cache_ttl,
+            want_audio=want_audio,
+            held_digest=wiring.local_cache().digest(local_key) if want_audio else "",
+        )
+        if found.status is Status.STALE:
+            raise StaleSnapshot
+        if found.status is Status.AWAY:
+            _require_version_of_database(snapshot)
+        if found.status is not Status.RELOAD:
+            return found
+        _require_version_of_database(snapshot)
+        cache.publish_versions({snapshot.tenant.id: snapshot.version})
+    return Lookup(Status.MISS)
+
+
+def is_fresh(snapshot: Snapshot) -> bool:
+    """Whether the snapshot is still the tenant's latest."""
+    try:
+        _require_fresh(snapshot)
+    except StaleSnapshot:
+        return False
+    return True
+
+
+def _require_fresh(snapshot: Snapshot) -> None:
+    """For requests that ask no cache: the snapshot must still be the tenant's latest."""
+    version = wiring.rendition_cache().version(snapshot.tenant)
+    if version is None:
+        _require_version_of_database(snapshot)
+    elif version != snapshot.version:
+        raise StaleSnapshot
+
+
+def _require_version_of_database(snapshot: Snapshot) -> None:
+    versions = Tenant.objects.filter(id=snapshot.tenant.id).values_list("snapshot_version", flat=True)
+    if versions.first() != snapshot.version:
+        raise StaleSnapshot
+
+
+def _restore(tenant: TenantRef, key: str) -> Speech | None:
+    """From the catalogue, when the cache has lost what storage still holds; the cache gets it back."""
+    oldest = timezone.now() - timedelta(seconds=conf().cache_ttl)
+    entry = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.RENDITION, key=key, made_at__gte=oldest).first()
+    if entry is None:
+        return None
+    stored = of_entry(entry)
+    wiring.rendition_cache().fill(tenant, key, stored, None)
+    return Speech(id=stored.id, cache_status="restored", stored=stored, age=max(0.0, time.time() - stored.made))
+
+
+def _with_audio(
+    tenant: TenantRef, key: str, speech: Speech, request: SpeechRequest, audio: bytes | None
+) -> Speech | None:
+    """The speech with its bytes where they are asked for; None when they are lost, so that it is made anew."""
+    stored = speech.stored
+    if request.delivery is Delivery.URL or stored is None:
+        return speech
+    local, local_key = wiring.local_cache(), redis_key(tenant, Kind.AUDIO, key)
+    try:
+        data = audio or local.audio(local_key, stored.digest) or audio_of(tenant, stored)
+    except ObjectMissing:
+        forget_entry(tenant, Entry.Kind.RENDITION, key)
+        wiring.rendition_cache().forget(tenant, key)
+        return None
+    except StorageUnavailable as error:
+        raise ServiceUnavailable(code=error.code, retry_after=2) from error
+    local.keep_audio(local_key, stored.digest, data)
+    return replace(speech, audio=data)
+
+
+def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
+    status = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}[request.cache]
+    speech = Speech(id=job.public_id, cache_status=status, job=job)
+    if job.state == State.FAILED:
+        raise SpeechFailed.of(job.error_code, repeats=job.rendering.error_repeats, job_id=job.public_id)
+    if job.state != State.SUCCEEDED:
+        return speech
+    stored = of_rendering(job)
+    speech = replace(speech, stored=stored)
+    if request.delivery is Delivery.URL:
+        return speech
+    try:
+        return replace(speech, audio=audio_of(TenantRef(job.tenant_id), stored))
+    except (ObjectMissing, StorageUnavailable) as error:
+        raise ServiceUnavailable(code=error.code, retry_after=2) from error
+
+
+def _wait_for(job: Job, seconds: float) -> Job:
+    """The job once it has ended, or as it is when the time is over. No database connection is held meanwhile."""
+    if seconds <= 0:
+        return job
+    ends_at = time.monotonic() + seconds
+    with wiring.listener().seat(job.rendering_id) as woken:
+        while True:
+            if woken is not None:
+                woken.clear()
+            job = Job.objects.select_related("rendering").get(id=job.id)
+            remaining = ends_at - time.monotonic()
+            if job.state in ENDED or remaining <= 0 or woken is None:
+                return job
+            if not connection.in_atomic_block:
+                connection.close()
+            woken.wait(min(LOOK_EVERY, remaining))
+
+
+def _max_units(snapshot: Snapshot, request: SpeechRequest) -> int:
+    return snapshot.cards[request.spec.manner.engine].max_units

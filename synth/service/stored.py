@@ -1,0 +1,34 @@
+"""Rows of finished work as the value that doors and cache share."""
+
+from synth.cache.store import StoredAudio
+from synth.models import Entry, Job
+from tenants.ids import public_id
+
+
+def of_entry(entry: Entry) -> StoredAudio:
+    return StoredAudio(
+        id=public_id("ent", entry.id),
+        digest=entry.digest,
+        format=entry.format,
+        media_type=entry.media_type,
+        size=entry.size,
+        duration=entry.duration,
+        sample_rate=entry.sample_rate,
+        made=entry.made_at.timestamp(),
+    )
+
+
+def of_rendering(job: Job) -> StoredAudio:
+    """The sound that a succeeded job's rendering made. Its id is the job's: a bypassed one has no entry."""
+    rendering = job.rendering
+    assert rendering.ended_at is not None  # noqa: S101 - a succeeded rendering has ended
+    return StoredAudio(
+        id=job.public_id,
+        digest=rendering.digest,
+        format=rendering.format,
+        media_type=rendering.media_type,
+        size=rendering.size or 0,
+        duration=rendering.duration or 0.0,
+        sample_rate=rendering.sample_rate or 0,
+        made=rendering.ended_at.timestamp(),
+    )

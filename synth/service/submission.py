@@ -1,0 +1,221 @@
+"""Turns a miss into rows: a job on a rendering on its syntheses, each open at most once. Then rings the doorbell."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from synth import codec, wiring
+from synth.conf import conf
+from synth.errors import SpeechFailed
+from synth.keys import segment_key
+from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
+from synth.models.states import OPEN, Priority, State
+from synth.spec import SpeechRequest
+from synth.text.split import split
+from synth.types import CacheMode, Segment
+from tenants.ids import new_id
+from tenants.types import Caller, TenantRef
+
+# How long a failure that would repeat is answered from memory.
+NEGATIVE_TTL = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A request on its way into rows."""
+
+    tenant: TenantRef
+    request: SpeechRequest
+    key: str
+    job_id: UUID
+    max_units: int
+    priority: int = Priority.INTERACTIVE
+
+    def flight(self, key: str, *, refreshes: bool) -> str:
+        """What may share work with this order. Bypassed work is shared with nobody."""
+        if self.request.cache is CacheMode.BYPASS:
+            return f"{key}:{self.job_id.hex}"
+        if refreshes and self.request.cache is CacheMode.REFRESH:
+            return f"{key}:refresh"
+        return key
+
+    @property
+    def stored(self) -> bool:
+        return self.request.cache is not CacheMode.BYPASS
+
+
+def submit(caller: Caller, request: SpeechRequest, *, key: str, max_units: int, request_id: str) -> Job:
+    """Queue what is missing and note who asked. Raises SpeechFailed for work that failed just now and would again."""
+    order = Order(tenant=caller.tenant, request=request, key=key, job_id=new_id(), max_units=max_units)
+    with transaction.atomic():
+        rendering = _open_rendering(order)
+        job = _create_job(order, rendering, caller=caller, request_id=request_id)
+    _ring(order, rendering)
+    return job
+
+
+def open_syntheses(
+    tenant: TenantRef, segments: Iterable[tuple[str, str, Segment]], *, stored: bool, category: str, priority: int
+) -> dict[str, Synthesis]:
+    """The open synthesis of each (flight, key, segment), made where there is none. Keyed by flight.
+
+    The rows are locked, so that none can end before the caller has linked its parts to them.
+    """
+    wanted = {flight: (key, segment) for flight, key, segment in segments}
+    found: dict[str, Synthesis] = {}
+    while missing := [flight for flight in wanted if flight not in found]:
+        rows = [
+            Synthesis(
+                tenant_id=tenant.id,
+                engine=wanted[flight][1].manner.engine,
+                model_version=wanted[flight][1].manner.model_version,
+                key=wanted[flight][0],
+                flight=flight,
+                segment=codec.to_json(wanted[flight][1]),
+                category=category,
+                stored=stored,
+                priority=priority,
+            )
+            for flight in missing
+        ]
+        Synthesis.objects.bulk_create(rows, ignore_conflicts=True, batch_size=200)
+        for batch in _batches(missing):
+            open_now = Synthesis.objects.filter(tenant_id=tenant.id, flight__in=batch, state__in=OPEN)
+            found |= {row.flight: row for row in open_now.order_by("id").select_for_update()}
+    return found
+
+
+def _open_rendering(order: Order) -> Rendering:
+    """Join the rendering that is open for this rendition, or open one."""
+    flight = order.flight(order.key, refreshes=True)
+    joined = _join(order, flight)
+    if joined is not None:
+        return joined
+    _refuse_if_failed_just_now(order, flight)
+    rendering = Rendering(
+        tenant_id=order.tenant.id,
+        key=order.key,
+        flight=flight,
+        spec=codec.to_json(order.request.spec),
+        category=order.request.category,
+        stored=order.stored,
+        priority=order.priority,
+    )
+    Rendering.objects.bulk_create([rendering], ignore_conflicts=True)
+    mine = Rendering.objects.select_for_update().filter(id=rendering.id).first()
+    if mine is None:  # another request was faster, and may have ended since
+        return _join(order, flight) or _open_rendering(order)
+    _plan(order, mine)
+    return mine
+
+
+def _join(order: Order, flight: str) -> Rendering | None:
+    rendering = (
+        Rendering.objects.select_for_update().filter(tenant_id=order.tenant.id, flight=flight, state__in=OPEN).first()
+    )
+    if rendering is not None and order.priority < rendering.priority:
+        Rendering.objects.filter(id=rendering.id).update(priority=order.priority)
+        _raise_priority(Synthesis.objects.filter(parts__rendering=rendering).values_list("id", flat=True), order)
+    return rendering
+
+
+def _raise_priority(ids: Iterable[UUID], order: Order) -> None:
+    # Skipping locked rows: one that is being claimed or finished needs no higher priority any more.
+    rows = Synthesis.objects.select_for_update(skip_locked=True).filter(id__in=list(ids), priority__gt=order.priority)
+    Synthesis.objects.filter(id__in=[row.id for row in rows]).update(priority=order.priority)
+
+
+def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
+    failed = Rendering.objects.filter(
+        tenant_id=order.tenant.id,
+        flight=flight,
+        state=State.FAILED,
+        error_repeats=True,
+        ended_at__gte=timezone.now() - NEGATIVE_TTL,
+    ).first()
+    if failed is not None:
+        raise SpeechFailed.of(failed.error_code, repeats=True)
+
+
+def _plan(order: Order, rendering: Rendering) -> None:
+    """Link the rendering to what is stored and to the syntheses of what is not."""
+    segments = _segments(order)
+    keys = [segment_key(segment) for segment in segments]
+    stored = _stored_digests(order, keys) if order.request.cache is CacheMode.USE else {}
+    missing = {key: segment for key, segment in zip(keys, segments, strict=True) if key not in stored}
+    syntheses = open_syntheses(
+        order.tenant,
+        [(order.flight(key, refreshes=False), key, segment) for key, segment in missing.items()],
+        stored=order.stored,
+        category=order.request.category,
+        priority=order.priority,
+    )
+    by_key = {row.key: row for row in syntheses.values()}
+    _raise_priority([row.id for row in by_key.values() if row.priority > order.priority], order)
+    RenderingPart.objects.bulk_create(
+        [
+            RenderingPart(
+                rendering=rendering,
+                position=position,
+                key=key,
+                synthesis=by_key.get(key),
+                digest=stored.get(key, ""),
+            )
+            for position, key in enumerate(keys)
+        ],
+        batch_size=200,
+    )
+    if not missing:
+        rendering.state = State.QUEUED
+        rendering.save(update_fields=["state"])
+
+
+def _segments(order: Order) -> list[Segment]:
+    spec = order.request.spec
+    pieces = split(spec.text, language=spec.manner.language, max_units=order.max_units)
+    return [Segment(spec.manner, piece.strip()) for piece in pieces]
+
+
+def _stored_digests(order: Order, keys: Sequence[str]) -> dict[str, str]:
+    oldest = timezone.now() - timedelta(seconds=conf().cache_ttl)
+    found: dict[str, str] = {}
+    for batch in _batches(list(dict.fromkeys(keys))):
+        rows = Entry.objects.filter(
+            tenant_id=order.tenant.id, kind=Entry.Kind.SEGMENT, key__in=batch, made_at__gte=oldest
+        )
+        found |= dict(rows.order_by().values_list("key", "digest"))
+    return found
+
+
+def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_id: str) -> Job:
+    manner = order.request.spec.manner
+    return Job.objects.create(
+        id=order.job_id,
+        tenant_id=order.tenant.id,
+        api_key_id=caller.key_id,
+        request_id=request_id,
+        rendering=rendering,
+        priority=order.priority,
+        cache=order.request.cache,
+        engine=manner.engine,
+        voice=manner.voice,
+        language=manner.language,
+        category=order.request.category,
+        characters=order.request.characters,
+        metadata=dict(order.request.metadata),
+    )
+
+
+def _ring(order: Order, rendering: Rendering) -> None:
+    if rendering.state == State.QUEUED:
+        wiring.doorbell().ring_io()
+    else:
+        wiring.doorbell().ring_engine(order.request.spec.manner.engine)
+
+
+def _batches(items: Sequence[str], size: int = 500) -> Iterable[Sequence[str]]:
+    return (items[start : start + size] for start in range(0, len(items), size))

@@ -1,0 +1,78 @@
+"""The sweeper: repairs what has no bell, no heartbeat, no end. Two at once do no harm."""
+
+import logging
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from synth import cards, wiring
+from synth.models import EngineCardRow, Rendering, Synthesis
+from synth.models.clock import database_now
+from synth.models.states import State
+from synth.queue.claim import open_engines, renderings_wait
+from synth.queue.wakeup import announce
+from synth.service.endings import Failure, fail_renderings, hand_on
+from tenants.models import Tenant
+
+logger = logging.getLogger(__name__)
+
+CANARY_AFTER = timedelta(seconds=30)
+STUCK_AFTER = timedelta(seconds=10)
+BATCH = 200
+
+
+def sweep() -> None:
+    """One round. Each step is bounded, and leaves the rest to the next round."""
+    _ring()
+    _hand_on_complete()
+    _fail_gone_versions()
+    cards.reelect()
+    _publish_versions()
+
+
+def _ring() -> None:
+    """Ring for what may be claimed, and now and then for engines that were not heard of: do they live?"""
+    for engine in {*open_engines(), *cards.canaries_due(CANARY_AFTER)}:
+        wiring.doorbell().ring_engine(engine)
+    if renderings_wait():
+        wiring.doorbell().ring_io()
+
+
+@transaction.atomic
+def _hand_on_complete() -> None:
+    """Renderings whose sentences came in without their being told."""
+    old = Rendering.objects.filter(state=State.WAITING, created_at__lt=timezone.now() - STUCK_AFTER)
+    ids = old.exclude(parts__digest="").order_by("created_at").values_list("id", flat=True)[:BATCH]
+    if hand_on(ids):
+        wiring.doorbell().ring_io()
+
+
+def _fail_gone_versions() -> None:
+    """Sentences for a model version that no worker speaks any more, and that is no longer current."""
+    current = EngineCardRow.objects.filter(current=True).values_list("name", "model_version")
+    gone = Synthesis.objects.filter(state=State.QUEUED, created_at__lt=timezone.now() - cards.GONE_AFTER)
+    for name, version in current:
+        gone = gone.exclude(engine=name, model_version=version)
+    for row in gone.order_by("created_at")[:BATCH]:
+        alive = EngineCardRow.objects.filter(
+            name=row.engine, model_version=row.model_version, seen_at__gte=database_now() - cards.GONE_AFTER
+        )
+        if not alive.exists():
+            _fail_queued(row, Failure(code="engine_version_gone"))
+
+
+@transaction.atomic
+def _fail_queued(row: Synthesis, failure: Failure) -> None:
+    now = database_now()
+    if Synthesis.objects.filter(id=row.id, state=State.QUEUED).update(
+        state=State.FAILED, ended_at=now, error_code=failure.code
+    ):
+        ended = fail_renderings(Rendering.objects.filter(parts__synthesis=row), failure, now)
+        transaction.on_commit(lambda: announce(wiring.redis, ended))
+
+
+def _publish_versions() -> None:
+    """Tell Redis every tenant's version: it may have been away, or have lost its last second."""
+    versions = dict(Tenant.objects.order_by().values_list("id", "snapshot_version"))
+    wiring.rendition_cache().publish_versions(versions)

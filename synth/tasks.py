@@ -1,0 +1,28 @@
+"""Celery's doors: each makes one call. Rung by name, so the API never imports them."""
+
+import logging
+
+from celery import shared_task
+
+from synth import service, worker
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task(name="synth.drain_engine")
+def drain_engine(name: str) -> None:
+    engine = worker.engine(name)
+    if engine is None:
+        logger.error("this worker hears the bell of %s but has not loaded it", name)
+        return
+    service.drain_engine(engine, worker.this_worker())
+
+
+@shared_task(name="synth.drain_renderings")
+def drain_renderings() -> None:
+    service.drain_renderings(worker.this_worker())
+
+
+@shared_task(name="synth.sweep")
+def sweep() -> None:
+    service.sweep()

@@ -1,0 +1,82 @@
+"""The one place that builds parts from settings. Tests replace parts here."""
+
+from functools import cache
+
+from django.conf import settings
+from django_redis import get_redis_connection
+from redis import Redis
+
+from synth.cache.local import LocalCache
+from synth.cache.store import RenditionCache
+from synth.conf import conf
+from synth.engines.base import Engine
+from synth.errors import EngineUnavailable
+from synth.extensions import Broken, ExtensionPoint
+from synth.queue.doorbell import Doorbell
+from synth.queue.wakeup import Listener
+from synth.snapshot import Snapshots
+from synth.spec import House
+from synth.storage.base import ObjectStore
+
+STORES = ExtensionPoint("synth.storage")
+
+
+def redis() -> Redis:
+    """A client of the bounded pool."""
+    client: Redis = get_redis_connection("default")
+    return client
+
+
+@cache
+def rendition_cache() -> RenditionCache:
+    return RenditionCache(redis, audio_limit=conf().l2_audio_limit, expiry=conf().l2_expiry)
+
+
+@cache
+def local_cache() -> LocalCache:
+    return LocalCache(max_bytes=conf().l1_bytes)
+
+
+@cache
+def object_store() -> ObjectStore:
+    name = conf().storage
+    store: ObjectStore = STORES.load(name).open_store(conf().storage_options[name])
+    return store
+
+
+@cache
+def snapshots() -> Snapshots:
+    return Snapshots()
+
+
+@cache
+def house() -> House:
+    return House(loudness=conf().loudness, pause_ms=conf().pause_ms)
+
+
+@cache
+def doorbell() -> Doorbell:
+    return Doorbell(redis)
+
+
+@cache
+def listener() -> Listener:
+    return Listener(settings.REDIS_URL, max_seats=conf().max_waiters)
+
+
+def load_engine(name: str) -> Engine:
+    """Load an engine into this process. Raises EngineUnavailable with the reason."""
+    try:
+        module = ExtensionPoint(*conf().engine_packages).load_or_broken(name)
+    except LookupError as error:
+        raise EngineUnavailable(str(error)) from error
+    if isinstance(module, Broken):
+        raise EngineUnavailable(module.reason)
+    engine: Engine = module.ENGINE(threads=conf().engine_threads)
+    return engine
+
+
+def forget_parts() -> None:
+    """Build everything anew at its next use: after a fork, or when a test changed settings."""
+    for part in (rendition_cache, local_cache, object_store, snapshots, house, doorbell, listener):
+        part.cache_clear()

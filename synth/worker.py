@@ -1,0 +1,60 @@
+"""What a worker process does at its start and end: load its engines, publish their cards, heed a shutdown.
+
+`REFRAIN_ENGINES` names the engines. They are loaded in the child of a prefork pool, never in its parent: a GPU
+must not be touched before the fork.
+"""
+
+import logging
+import os
+import socket
+from typing import Any
+
+from celery.signals import worker_process_init, worker_shutting_down
+from django.conf import settings
+
+from synth import cards, wiring
+from synth.conf import conf
+from synth.engines.base import Engine
+from synth.errors import EngineUnavailable
+from synth.queue.claim import Worker
+from synth.queue.shutdown import stopping
+
+logger = logging.getLogger(__name__)
+
+_engines: dict[str, Engine] = {}
+
+
+def this_worker() -> Worker:
+    return Worker(f"{socket.gethostname()}:{os.getpid()}", conf().lease)
+
+
+def engine(name: str) -> Engine | None:
+    """The engine that this process has loaded under this name."""
+    return _engines.get(name)
+
+
+def load_engines() -> None:
+    """Load every engine that this worker is for. One that fails is told of on its card, and the others go on."""
+    for name in settings.REFRAIN_ENGINES:
+        try:
+            loaded = wiring.load_engine(name)
+        except Exception as error:
+            reason = str(error) if isinstance(error, EngineUnavailable) else f"{type(error).__name__}: {error}"
+            logger.exception("engine %s cannot be loaded", name)
+            cards.publish_problem(name, reason)
+        else:
+            _engines[name] = loaded
+            cards.publish(loaded.card)
+            wiring.doorbell().ring_engine(name)
+            logger.info("engine %s %s is ready", name, loaded.card.model_version)
+
+
+@worker_process_init.connect
+def _start(**_: Any) -> None:
+    wiring.forget_parts()
+    load_engines()
+
+
+@worker_shutting_down.connect
+def _stop(**_: Any) -> None:
+    stopping.set()

@@ -1,0 +1,147 @@
+"""The one exception handler: any error -> `application/problem+json` (RFC 9457), in the caller's language."""
+
+import logging
+from typing import Any
+
+import orjson
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from tenants.authentication import CHALLENGE
+from tenants.context import request_id
+from tenants.errors import FieldProblem, NotFound, Problem
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class BodyTooLarge(Problem):
+    status = 413
+    code = "body_too_large"
+    title = "Body too large"
+    detail = "The body is larger than a request may be."
+
+
+class BadBody(Problem):
+    status = 400
+    code = "bad_body"
+    title = "Unreadable body"
+    detail = "The body cannot be read as what its Content-Type says."
+
+
+class MethodNotAllowed(Problem):
+    status = 405
+    code = "method_not_allowed"
+    title = "Method not allowed"
+    detail = "This address does not take this method."
+
+
+class NotAcceptable(Problem):
+    status = 406
+    code = "not_acceptable"
+    title = "Not acceptable"
+    detail = "This address cannot answer in a form that Accept allows."
+
+
+class UnsupportedMediaType(Problem):
+    status = 415
+    code = "unsupported_media_type"
+    title = "Unsupported media type"
+    detail = "Send the body as application/json."
+
+
+KNOWN: tuple[tuple[type[BaseException], type[Problem]], ...] = (
+    (Http404, NotFound),
+    (RequestDataTooBig, BodyTooLarge),
+    (SuspiciousOperation, BadBody),
+    (exceptions.NotFound, NotFound),
+    (exceptions.ParseError, BadBody),
+    (exceptions.MethodNotAllowed, MethodNotAllowed),
+    (exceptions.NotAcceptable, NotAcceptable),
+    (exceptions.UnsupportedMediaType, UnsupportedMediaType),
+)
+
+
+def as_problem(error: BaseException) -> Problem | None:
+    """The problem that an exception means; None for a defect of ours."""
+    if isinstance(error, Problem):
+        return error
+    return next((problem() for kind, problem in KNOWN if isinstance(error, kind)), None)
+
+
+def body_of(problem: Problem) -> dict[str, Any]:
+    """The members of the JSON document. Texts are translated first and filled afterwards."""
+    body: dict[str, Any] = {
+        "type": f"urn:refrain:problem:{problem.code}",
+        "title": gettext(problem.title),
+        "status": problem.status,
+        "code": problem.code,
+        "detail": _filled(problem.detail, problem.params),
+        "request_id": request_id(),
+    }
+    if problem.fields:
+        body["fields"] = [_field(field) for field in problem.fields]
+    if problem.retry_after is not None:
+        body["retry_after"] = problem.retry_after
+    return body | problem.members
+
+
+def respond(problem: Problem) -> HttpResponse:
+    response = HttpResponse(orjson.dumps(body_of(problem)), content_type=MEDIA_TYPE, status=problem.status)
+    for name, value in _headers(problem).items():
+        response[name] = value
+    return response
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """REST framework's EXCEPTION_HANDLER. What is not known passes on, to become a 500 below."""
+    problem = as_problem(error)
+    if problem is None:
+        return None
+    response = Response(body_of(problem), status=problem.status, headers=_headers(problem), content_type=MEDIA_TYPE)
+    if isinstance(error, exceptions.MethodNotAllowed):
+        response["Allow"] = ", ".join(context["view"].allowed_methods)
+    return response
+
+
+def for_views(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """For plain views, by the middleware: problems of the API are told as such, wherever they are raised."""
+    problem = as_problem(error)
+    if problem is not None and (isinstance(error, Problem) or is_api(request)):
+        return respond(problem)
+    if is_api(request) and not isinstance(error, PermissionDenied):
+        logger.exception("%s %s failed", request.method, request.path)
+        return respond(Problem())
+    return None
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 - Django's signature
+    """Django's handler404."""
+    return respond(NotFound())
+
+
+def is_api(request: HttpRequest) -> bool:
+    return request.path.startswith(("/v1/", "/files/"))
+
+
+def _field(field: FieldProblem) -> dict[str, Any]:
+    body = {"field": field.field, "code": field.code, "message": _filled(field.message, field.params)}
+    return body if field.allowed is None else body | {"allowed": field.allowed}
+
+
+def _filled(template: str, params: Any) -> str:
+    text = gettext(template)
+    return text % params if params else text
+
+
+def _headers(problem: Problem) -> dict[str, str]:
+    headers = {}
+    if problem.status == 401:
+        headers["WWW-Authenticate"] = CHALLENGE
+    if problem.retry_after is not None:
+        headers["Retry-After"] = str(max(1, round(problem.retry_after)))
+    return headers
