@@ -2,7 +2,10 @@
 
 import hashlib
 
-from synth.audio.formats import get_format
+import numpy as np
+
+from synth.audio.formats import format_names, get_format
+from synth.audio.pcm import set_loudness
 from synth.types import Clip, Pcm
 
 
@@ -22,3 +25,14 @@ def encode_clip(pcm: Pcm, *, format: str, sample_rate: int, bitrate: int | None)
         duration=pcm.duration,
         sample_rate=sample_rate,
     )
+
+
+def warm_up() -> None:
+    """Load every library that a rendition needs, so that the first caller does not wait a second for it."""
+    rate = 22050
+    hum = Pcm(np.sin(np.arange(rate, dtype=np.float32) / 8), rate)
+    louder = set_loudness(hum, -3.0)
+    for name in format_names():
+        sample_rate = get_format(name).default_sample_rate
+        bitrate = get_format(name).default_bitrate_for(sample_rate)
+        encode_clip(louder, format=name, sample_rate=sample_rate, bitrate=bitrate)
