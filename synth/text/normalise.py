@@ -27,9 +27,9 @@ _JOINING_SCRIPTS = (
 )
 _AFTER_JOINING_LETTER = "".join(rf"\p{{sc={code}}}" for code in _JOINING_SCRIPTS.split())
 _JOINERS = regex.compile(
-    rf"(?<![{_AFTER_JOINING_LETTER}])(?<![\p{{Extended_Pictographic}}\p{{Emoji_Modifier}}](?=\u200d))[{_MEANINGFUL}]"
+    rf"(?=[{_MEANINGFUL}])(?<![{_AFTER_JOINING_LETTER}])(?<![\p{{Extended_Pictographic}}\p{{Emoji_Modifier}}](?=\u200d))[{_MEANINGFUL}]"
 )
-_EXCESS_MARKS = regex.compile(rf"(?<=\p{{M}}{{{MAX_MARKS}}})\p{{M}}+")
+_EXCESS_MARKS = regex.compile(rf"\p{{M}}{{{MAX_MARKS}}}\K\p{{M}}+")
 _SPEAKABLE = regex.compile(r"(?V1)[[\p{L}\p{N}]--\p{Lm}--\p{Default_Ignorable_Code_Point}]")
 
 

@@ -35,8 +35,8 @@ _MICRO_SIGN = "\u00b5"
 _KANA = regex.compile(r"[\p{sc=Hira}\p{sc=Kana}]")
 _HANGUL = regex.compile(r"\p{sc=Hang}")
 _HAN = regex.compile(r"\p{sc=Hani}")
-_CAPITALISED_WORD = regex.compile(r"(?V1)(?<!\p{Latn})[\p{Latn}&&\p{Lu}]\p{Latn}++")
-_LOWER_CASE_WORD = regex.compile(r"(?V1)(?<!\p{Latn})[\p{Latn}&&\p{Ll}]\p{Latn}++")
+_CAPITALISED_WORD = regex.compile(r"(?V1)[\p{Latn}&&\p{Lu}](?<!\p{Latn}.)\p{Latn}++")
+_LOWER_CASE_WORD = regex.compile(r"(?V1)[\p{Latn}&&\p{Ll}](?<!\p{Latn}.)\p{Latn}++")
 
 
 def scripts_of(text: str) -> frozenset[str]:
