@@ -84,7 +84,7 @@ def from_flac(data: bytes) -> Pcm:
         raise CorruptAudio("the stored segment does not decode as FLAC") from error
     if values.shape[1] != 1:
         raise CorruptAudio("the stored segment has more than one channel")
-    # libsndfile passes over cut or altered frames without an error; the header's digest of the samples does not.
+    # A frame's own checksum has 16 bits, and libsndfile does not compare the header's digest of all samples.
     digest = hashlib.md5(values.astype("<i2").tobytes(), usedforsecurity=False).digest()
     if data[:4] != b"fLaC" or data[MD5_IN_FLAC] != digest:
         raise CorruptAudio("the stored segment's samples do not match their checksum")

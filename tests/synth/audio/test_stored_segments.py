@@ -67,12 +67,23 @@ def _wav() -> bytes:
 
 
 GOOD = to_flac(speech_like(1.0))
+OTHER = to_flac(speech_like(1.0, seed=2))
 
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"fLaC", b"not audio at all", GOOD[:42], GOOD[: len(GOOD) // 2], GOOD[:-1], _stereo(), _wav()],
-    ids=["empty", "magic", "text", "header", "half", "last byte", "stereo", "wav"],
+    [
+        b"",
+        b"fLaC",
+        b"not audio at all",
+        GOOD[:42],
+        GOOD[: len(GOOD) // 2],
+        GOOD[:-1],
+        GOOD[:42] + OTHER[42:],
+        _stereo(),
+        _wav(),
+    ],
+    ids=["empty", "magic", "text", "header", "half", "last byte", "other sound", "stereo", "wav"],
 )
 def test_what_is_not_a_whole_stored_segment_is_corrupt(data: bytes) -> None:
     with pytest.raises(CorruptAudio) as caught:
