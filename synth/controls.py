@@ -16,7 +16,7 @@ NEUTRAL_EMOTIONS = frozenset({"neutral", "default"})
 
 def read_controls(fields: Fields, card: EngineCard, cards: Sequence[EngineCard]) -> dict[str, Any]:
     """The keyword arguments of a Manner. Neutral values are as good as absent ones, so that they give one key."""
-    controls = {
+    controls: dict[str, Any] = {
         "speed": round(fields.number("speed", default=1.0, minimum=SLOWEST, maximum=FASTEST), 3),
         "duration": _duration(fields),
         "emotion": _emotion(fields),

@@ -107,7 +107,7 @@ class Fields:
             self.refuse(name, "too_large", message, maximum=maximum_bytes)
         return value
 
-    def _one_of(self, name: str, allowed: Sequence[Choice], *, default: Choice, kind: type) -> Choice:
+    def _one_of(self, name: str, allowed: Sequence[Choice], *, default: Choice, kind: type[Any]) -> Choice:
         value: Any = self._payload.get(name)
         if value is None:
             return default

@@ -5,19 +5,32 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from synth import codec
 from synth.cache.store import StoredAudio
-from synth.cards import is_away
+from synth.cards import current_cards, is_away
 from synth.models import EngineCardRow, Entry, Job
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.service.stored import of_entry, of_rendering
+from synth.types import EngineCard
 from tenants.ids import parse_id
 from tenants.types import TenantRef
 
+JOB_FILTERS = {
+    "status": "state",
+    "engine": "engine",
+    "voice": "voice",
+    "category": "category",
+    "created_after": "created_at__gt",
+    "created_before": "created_at__lt",
+}
 
-def jobs(tenant: TenantRef) -> QuerySet[Job]:
-    """The tenant's jobs with their renderings, the newest first."""
-    return Job.objects.filter(tenant_id=tenant.id).select_related("rendering").order_by("-created_at", "-id")
+
+def jobs(tenant: TenantRef, **filters: object) -> QuerySet[Job]:
+    """The tenant's jobs with their renderings, the newest first; `filters` are the names of JOB_FILTERS."""
+    wanted = {JOB_FILTERS[name]: value for name, value in filters.items()}
+    rows = Job.objects.filter(tenant_id=tenant.id, **wanted)
+    return rows.select_related("rendering").order_by("-created_at", "-id")
 
 
 def job(tenant: TenantRef, text: str) -> Job | None:
@@ -49,6 +62,7 @@ class EngineStatus:
 
     row: EngineCardRow
     state: str
+    card: EngineCard | None
 
 
 def engines() -> list[EngineStatus]:
@@ -58,7 +72,19 @@ def engines() -> list[EngineStatus]:
     latest: dict[str, EngineCardRow] = {}
     for row in rows:
         latest.setdefault(row.name, row)
-    return [EngineStatus(row, _state(row, away=is_away(row.seen_at, now))) for row in latest.values()]
+    return [
+        EngineStatus(
+            row,
+            _state(row, away=is_away(row.seen_at, now)),
+            codec.from_json(EngineCard, row.card) if row.card else None,
+        )
+        for row in latest.values()
+    ]
+
+
+def cards() -> tuple[EngineCard, ...]:
+    """The current card of every engine, by name."""
+    return current_cards()
 
 
 def _state(row: EngineCardRow, *, away: bool) -> str:

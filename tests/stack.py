@@ -163,7 +163,7 @@ class Stack:
 
         def known() -> bool:
             with self.client() as client:
-                engines = client.get("/v1/engines").json()["engines"]
+                engines = client.get("/v1/engines").json()["results"]
             return set(self.engines) <= {engine["name"] for engine in engines if engine["available"]}
 
         self.wait_until(known, seconds=seconds, what="engine cards")

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from tenants.authentication import CHALLENGE
 from tenants.context import request_id
-from tenants.errors import FieldProblem, NotFound, Problem
+from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,19 @@ def as_problem(error: BaseException) -> Problem | None:
     """The problem that an exception means; None for a defect of ours."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, exceptions.ValidationError):
+        return _invalid(error.get_full_details())
     return next((problem() for kind, problem in KNOWN if isinstance(error, kind)), None)
+
+
+def _invalid(details: Any) -> Problem:
+    """REST framework's own refusals of fields, in our shape."""
+    fields = [
+        FieldProblem(name, str(item["code"]), str(item["message"]).replace("%", "%%"))
+        for name, items in details.items()
+        for item in items
+    ]
+    return InvalidRequest(fields=tuple(fields))
 
 
 def body_of(problem: Problem) -> dict[str, Any]:

@@ -2,33 +2,70 @@
 
 from typing import Any
 
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from synth import selectors, service, wiring
-from synth.api.presenting import audio_members, pending_body, url_members, utc
+from synth.api.paging import NewestFirst
+from synth.api.presenting import entry_body, job_body
 from synth.api.ranges import stream_object
+from synth.api.serializers import (
+    JobFilter,
+    JobSerializer,
+    PendingSpeechSerializer,
+    ProblemSerializer,
+    SpeechRequestSerializer,
+    SpeechSerializer,
+)
 from synth.audio.formats import get_format
-from synth.errors import ObjectMissing, StorageUnavailable
+from synth.cache.store import StoredAudio
+from synth.errors import ObjectMissing, ServiceUnavailable, StorageUnavailable
 from synth.keys import object_name
-from synth.models import Entry, Job
-from synth.models.states import State
-from synth.service.stored import of_entry, of_rendering
-from tenants.context import request_id
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.scopes import SPEECH_READ, SPEECH_WRITE
 
+PROBLEM = OpenApiResponse(ProblemSerializer, description="Problem details (RFC 9457)")
+REFUSALS: dict[Any, Any] = dict.fromkeys((401, 403, 404), PROBLEM)
+
 
 class SpeechCollection(APIView):
-    """The tenant's speech jobs."""
+    """The tenant's speech jobs. `post` is only described here: `speech.py` answers it."""
 
     required_scopes = {"GET": SPEECH_READ, "POST": SPEECH_WRITE}
+    serializer_class = JobSerializer
+    pagination_class = NewestFirst
 
+    @extend_schema(
+        operation_id="listSpeech",
+        parameters=[JobFilter],
+        responses={200: JobSerializer(many=True), 401: PROBLEM, 403: PROBLEM, 422: PROBLEM},
+    )
     def get(self, request: Request) -> Response:
-        rows = selectors.jobs(request.auth.tenant)[:50]
-        return Response({"items": [job_body(row) for row in rows]})
+        """List speech jobs, the newest first. What was answered from the cache left no job."""
+        wanted = JobFilter(data=request.query_params)
+        wanted.is_valid(raise_exception=True)
+        rows = selectors.jobs(request.auth.tenant, **wanted.validated_data)
+        pages = NewestFirst()
+        return pages.get_paginated_response([job_body(row) for row in pages.paginate_queryset(rows, request) or []])
+
+    @extend_schema(
+        operation_id="speak",
+        request=SpeechRequestSerializer,
+        responses={
+            200: SpeechSerializer,
+            (200, "audio/*"): OpenApiTypes.BINARY,
+            202: PendingSpeechSerializer,
+            **dict.fromkeys((400, 401, 403, 413, 422, 503), PROBLEM),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Speak a text: 200 with the audio when it is known or done within `wait`, else 202 with the job."""
+        raise NotImplementedError
 
 
 class SpeechDetail(APIView):
@@ -36,25 +73,65 @@ class SpeechDetail(APIView):
 
     required_scopes = {"GET": SPEECH_READ, "DELETE": SPEECH_WRITE}
 
+    @extend_schema(operation_id="getSpeech", responses={200: JobSerializer, **REFUSALS})
     def get(self, request: Request, speech_id: str) -> Response:
-        job = selectors.job(request.auth.tenant, speech_id)
+        """Look at a speech: how far it is, and a URL of its audio once it is done."""
+        tenant = request.auth.tenant
+        job = selectors.job(tenant, speech_id)
         if job is not None:
-            return Response(job_body(job))
-        entry = selectors.entry(request.auth.tenant, speech_id)
+            return Response(job_body(job, with_url=True))
+        entry = selectors.entry(tenant, speech_id)
         if entry is None:
             raise NotFound
         return Response(entry_body(entry))
 
+    @extend_schema(operation_id="cancelSpeech", responses={200: JobSerializer, **REFUSALS})
     def delete(self, request: Request, speech_id: str) -> Response:
+        """Cancel a speech that is not done. Cancelling what has ended changes nothing."""
         job_id = parse_id("job", speech_id)
         if job_id is None:
             raise NotFound
         return Response(job_body(service.cancel(request.auth.tenant, job_id)))
 
 
-def job_body(job: Job) -> dict[str, Any]:
-    return pending_body(job, request_id() or "")
+class SpeechAudio(APIView):
+    """The audio itself, with Range, ETag and HEAD."""
 
+    required_scopes = {"GET": SPEECH_READ}
 
-def entry_body(entry: Entry) -> dict[str, Any]:
-    return audio_members(of_entry(entry))
+    @extend_schema(
+        operation_id="getSpeechAudio",
+        responses={
+            (200, "audio/*"): OpenApiTypes.BINARY,
+            (206, "audio/*"): OpenApiTypes.BINARY,
+            304: None,
+            416: None,
+            **REFUSALS,
+            503: PROBLEM,
+        },
+    )
+    def get(self, request: Request, speech_id: str) -> HttpResponseBase:
+        """Hear a finished speech. Audio that storage has lost is made again first."""
+        stored = selectors.audio(request.auth.tenant, speech_id)
+        if stored is None:
+            raise NotFound
+        try:
+            return self._stream(request, stored)
+        except ObjectMissing:
+            return self._stream(request, service.remake(request.auth, speech_id))
+        except StorageUnavailable as error:
+            raise ServiceUnavailable(code=error.code, retry_after=2) from error
+
+    def _stream(self, request: Request, stored: StoredAudio) -> HttpResponseBase:
+        extension = get_format(stored.format).extension
+        name = object_name(request.auth.tenant, stored.digest, extension)
+        store = wiring.object_store()
+        return stream_object(
+            request._request,  # noqa: SLF001 - the plain request: ranges know nothing of REST framework
+            store,
+            name,
+            info=store.head(name),
+            etag=f'"{stored.digest}"',
+            filename=f"{stored.id}.{extension}",
+            cache_control="private, no-cache",
+        )

@@ -6,8 +6,10 @@ from typing import Any
 
 from synth import service
 from synth.cache.store import StoredAudio
-from synth.models import Job
+from synth.models import Entry, Job
+from synth.models.states import State
 from synth.service import Speech
+from synth.service.stored import of_entry, of_rendering
 from synth.types import Delivery, Spec
 from tenants.types import TenantRef
 
@@ -70,6 +72,49 @@ def pending_body(job: Job, request_id: str) -> dict[str, Any]:
         "language": job.language,
         "request_id": request_id,
     }
+
+
+def job_body(job: Job, *, with_url: bool = False) -> dict[str, Any]:
+    """A job; a finished one with its audio, and with a URL of it when that is asked for."""
+    return {
+        "id": job.public_id,
+        "object": "speech",
+        "status": job.state,
+        "href": job_path(job),
+        "engine": job.engine,
+        "voice": job.voice,
+        "language": job.language,
+        "category": job.category,
+        "characters": job.characters,
+        "metadata": job.metadata,
+        "created_at": utc(job.created_at),
+        "ended_at": utc(job.ended_at) if job.ended_at else None,
+        "error": {"code": job.error_code} if job.error_code else None,
+        "audio": _job_audio(job, with_url=with_url) if job.state == State.SUCCEEDED else None,
+    }
+
+
+def entry_body(entry: Entry) -> dict[str, Any]:
+    """An entry of the cache, in the shape of the job that made it."""
+    stored = of_entry(entry)
+    return {
+        "id": stored.id,
+        "object": "speech",
+        "status": "succeeded",
+        "href": f"/v1/speech/{stored.id}",
+        "engine": entry.engine,
+        "voice": entry.voice,
+        "category": entry.category,
+        "characters": len(entry.text),
+        "created_at": utc(entry.made_at),
+        "audio": audio_members(stored) | url_members(TenantRef(entry.tenant_id), stored),
+    }
+
+
+def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any]:
+    stored = of_rendering(job)
+    members = audio_members(stored)
+    return members | url_members(TenantRef(job.tenant_id), stored) if with_url else members
 
 
 def job_path(job: Job) -> str:

@@ -77,7 +77,7 @@ class Listener:
 
     def _listen(self) -> None:
         client = Redis.from_url(self._redis_url, socket_connect_timeout=1, health_check_interval=10)
-        with client, client.pubsub() as subscription:
+        with client, client.pubsub() as subscription:  # type: ignore[no-untyped-call]
             subscription.subscribe(CHANNEL)
             while True:
                 message = subscription.get_message(timeout=5.0)

@@ -1,7 +1,7 @@
 """The corridor: every door (API, tasks, admin, command line) goes through these functions."""
 
 from synth.service.rendering import drain_renderings
-from synth.service.speaking import Speech, StaleSnapshot, audio_of, cancel, is_fresh, signed_url, speak
+from synth.service.speaking import Speech, StaleSnapshot, audio_of, cancel, is_fresh, remake, signed_url, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 
@@ -13,6 +13,7 @@ __all__ = [
     "drain_engine",
     "drain_renderings",
     "is_fresh",
+    "remake",
     "signed_url",
     "speak",
     "sweep",

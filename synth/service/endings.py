@@ -133,7 +133,7 @@ def rendering_retries(claim: Rendering, failure: Failure) -> bool:
 
 
 @transaction.atomic
-def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entry | None) -> Entry | None | bool:
+def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entry | None) -> Entry | bool | None:
     """Publish a rendition and end the jobs that wait for it. False when the claim was lost, else the entry."""
     now = database_now()
     if not fenced(claim).update(state=State.SUCCEEDED, ended_at=now, lease_until=None, error_code="", **result):

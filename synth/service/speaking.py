@@ -9,22 +9,23 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from synth import wiring
+from synth import codec, wiring
 from synth.audio.formats import get_format
 from synth.cache.local import SignedUrl
 from synth.cache.store import Lookup, Status, StoredAudio
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, StorageUnavailable
 from synth.keys import Kind, object_name, redis_key, rendition_key
-from synth.models import Entry, Job
+from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
 from synth.service.endings import cancel_job, forget_entry
 from synth.service.stored import of_entry, of_rendering
 from synth.service.submission import submit
-from synth.snapshot import Snapshot
+from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
-from synth.types import CacheMode, Delivery
+from synth.types import CacheMode, Delivery, Spec
 from tenants.errors import NotFound
+from tenants.ids import parse_id
 from tenants.models import Tenant
 from tenants.types import Caller, TenantRef
 
@@ -69,6 +70,36 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
         _require_fresh(snapshot)
     job = submit(caller, request, key=key, max_units=_max_units(snapshot, request), request_id=request_id)
     return _deliver_job(_wait_for(job, request.wait), request)
+
+
+def remake(caller: Caller, speech_id: str) -> StoredAudio:
+    """Make the audio behind a job or an entry anew, because storage has lost it.
+
+    Raises NotFound when nothing says how, SpeechFailed, and ServiceUnavailable while it is not done.
+    """
+    rendering = _rendering_of(caller.tenant, speech_id)
+    if rendering is None:
+        raise NotFound
+    forget_entry(caller.tenant, Entry.Kind.RENDITION, rendering.key)
+    wiring.rendition_cache().forget(caller.tenant, rendering.key)
+    request = SpeechRequest(spec=codec.from_json(Spec, rendering.spec), category=rendering.category)
+    snapshot = load(caller.tenant.id)
+    card = snapshot.cards.get(request.spec.manner.engine) if snapshot else None
+    if card is None:
+        raise NotFound
+    job = submit(caller, request, key=rendering.key, max_units=card.max_units, request_id="")
+    stored = _deliver_job(_wait_for(job, request.wait), request).stored
+    if stored is None:
+        raise ServiceUnavailable(code="being_made_again", retry_after=5)
+    return stored
+
+
+def _rendering_of(tenant: TenantRef, speech_id: str) -> Rendering | None:
+    rows = Rendering.objects.filter(tenant_id=tenant.id)
+    job_id, entry_id = parse_id("job", speech_id), parse_id("ent", speech_id)
+    if job_id is not None:
+        return rows.filter(jobs__id=job_id).first()
+    return rows.filter(entry_id=entry_id).order_by("-created_at").first() if entry_id else None
 
 
 def cancel(tenant: TenantRef, job_id: UUID) -> Job:

@@ -1,0 +1,178 @@
+"""What the OpenAPI document says of bodies and answers, and how query strings are read."""
+
+from rest_framework import serializers
+
+from synth.models.states import State
+from synth.types import CacheMode, Delivery
+
+
+class EmotionSerializer(serializers.Serializer):
+    """Exactly one of name, vector, text and reference."""
+
+    name = serializers.CharField(required=False)
+    vector = serializers.ListField(child=serializers.FloatField(min_value=0, max_value=1), required=False)
+    text = serializers.CharField(required=False)
+    reference = serializers.CharField(required=False)
+    strength = serializers.FloatField(min_value=0, max_value=1, required=False)
+
+
+class PronunciationSerializer(serializers.Serializer):
+    """Text and exactly one of pinyin, ipa and alias."""
+
+    text = serializers.CharField()
+    pinyin = serializers.CharField(required=False)
+    ipa = serializers.CharField(required=False)
+    alias = serializers.CharField(required=False)
+
+
+class SpeechRequestSerializer(serializers.Serializer):
+    """What to say and how. A null counts as absent."""
+
+    text = serializers.CharField(max_length=100_000)
+    voice = serializers.CharField(required=False, allow_null=True, help_text="Without it the language decides.")
+    language = serializers.CharField(required=False, allow_null=True, help_text="BCP 47; without it the text decides.")
+    speed = serializers.FloatField(min_value=0.5, max_value=2.0, default=1.0, allow_null=True)
+    duration = serializers.FloatField(required=False, allow_null=True, help_text="Seconds.")
+    emotion = EmotionSerializer(required=False, allow_null=True)
+    pronunciations = PronunciationSerializer(many=True, required=False, allow_null=True)
+    seed = serializers.IntegerField(min_value=0, max_value=2**32 - 1, required=False, allow_null=True)
+    format = serializers.CharField(default="mp3", allow_null=True, help_text="mp3, opus, wav, flac or pcm.")
+    sample_rate = serializers.IntegerField(required=False, allow_null=True, help_text="Hz.")
+    bitrate = serializers.IntegerField(required=False, allow_null=True, help_text="kbit/s.")
+    category = serializers.CharField(max_length=64, required=False, allow_null=True)
+    cache = serializers.ChoiceField([mode.value for mode in CacheMode], default="use", allow_null=True)
+    wait = serializers.FloatField(min_value=0, max_value=60, default=30, allow_null=True, help_text="Seconds.")
+    delivery = serializers.ChoiceField([way.value for way in Delivery], default="url", allow_null=True)
+    metadata = serializers.DictField(required=False, allow_null=True, help_text="Kept with the job, at most 4 kB.")
+
+
+class AudioSerializer(serializers.Serializer):
+    """Of the finished audio: Hz, seconds, bytes."""
+
+    format = serializers.CharField()
+    media_type = serializers.CharField()
+    sample_rate = serializers.IntegerField()
+    duration = serializers.FloatField()
+    size = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    url = serializers.URLField(required=False)
+    url_expires_at = serializers.DateTimeField(required=False)
+
+
+class SpeechSerializer(AudioSerializer):
+    """A speech that is done."""
+
+    id = serializers.CharField(help_text="What GET /v1/speech/{id} and its /audio take.")
+    object = serializers.CharField()
+    status = serializers.CharField()
+    from_cache = serializers.BooleanField()
+    cache = serializers.ChoiceField(["hit", "restored", "miss", "refresh", "bypass"])
+    age = serializers.FloatField(help_text="Seconds since the audio was made.")
+    bitrate = serializers.IntegerField(allow_null=True)
+    characters = serializers.IntegerField()
+    engine = serializers.CharField()
+    voice = serializers.CharField()
+    language = serializers.CharField()
+    request_id = serializers.CharField()
+    audio = serializers.CharField(required=False, help_text="Base64, with inline delivery.")
+
+
+class PendingSpeechSerializer(serializers.Serializer):
+    """A speech that is being made: ask again at `href` after `retry_after` seconds."""
+
+    id = serializers.CharField()
+    object = serializers.CharField()
+    status = serializers.CharField()
+    href = serializers.CharField()
+    retry_after = serializers.IntegerField()
+    characters = serializers.IntegerField()
+    engine = serializers.CharField()
+    voice = serializers.CharField()
+    language = serializers.CharField()
+    request_id = serializers.CharField()
+
+
+class FailureSerializer(serializers.Serializer):
+    code = serializers.CharField()
+
+
+class JobSerializer(serializers.Serializer):
+    """A speech job, or an entry of the cache."""
+
+    id = serializers.CharField()
+    object = serializers.CharField()
+    status = serializers.CharField()
+    href = serializers.CharField()
+    engine = serializers.CharField()
+    voice = serializers.CharField()
+    language = serializers.CharField(required=False)
+    category = serializers.CharField(allow_blank=True)
+    characters = serializers.IntegerField()
+    metadata = serializers.DictField(required=False)
+    created_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(required=False, allow_null=True)
+    error = FailureSerializer(required=False, allow_null=True)
+    audio = AudioSerializer(required=False, allow_null=True)
+
+
+class JobFilter(serializers.Serializer):
+    """The query string of the list of jobs."""
+
+    status = serializers.ChoiceField([state.value for state in State if state is not State.WAITING], required=False)
+    engine = serializers.CharField(required=False, max_length=64)
+    voice = serializers.CharField(required=False, max_length=128)
+    category = serializers.CharField(required=False, max_length=64)
+    created_after = serializers.DateTimeField(required=False)
+    created_before = serializers.DateTimeField(required=False)
+
+
+class VoiceSerializer(serializers.Serializer):
+    id = serializers.CharField(help_text="What `voice` of a request takes.")
+    name = serializers.CharField()
+    engine = serializers.CharField()
+    label = serializers.CharField(allow_blank=True)
+    gender = serializers.CharField(allow_blank=True)
+    languages = serializers.ListField(child=serializers.CharField())
+    default_for = serializers.ListField(child=serializers.CharField())
+
+
+class SpeedSerializer(serializers.Serializer):
+    minimum = serializers.FloatField()
+    maximum = serializers.FloatField()
+
+
+class EngineSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    status = serializers.ChoiceField(["available", "away", "broken"])
+    available = serializers.BooleanField()
+    problem = serializers.CharField(allow_blank=True)
+    model_version = serializers.CharField(allow_blank=True)
+    languages = serializers.ListField(child=serializers.CharField())
+    scripts = serializers.ListField(child=serializers.CharField())
+    sample_rate = serializers.IntegerField(allow_null=True)
+    speed = SpeedSerializer(allow_null=True)
+    controls = serializers.ListField(child=serializers.CharField())
+    emotions = serializers.ListField(child=serializers.CharField())
+    deterministic = serializers.BooleanField()
+    voices = serializers.IntegerField(help_text="How many.")
+    seen_at = serializers.DateTimeField(allow_null=True)
+
+
+class FieldProblemSerializer(serializers.Serializer):
+    field = serializers.CharField(allow_blank=True)
+    code = serializers.CharField()
+    message = serializers.CharField()
+    allowed = serializers.JSONField(required=False)
+
+
+class ProblemSerializer(serializers.Serializer):
+    """RFC 9457, with a stable `code`."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    code = serializers.CharField()
+    detail = serializers.CharField()
+    request_id = serializers.CharField(allow_null=True)
+    fields = FieldProblemSerializer(many=True, required=False)  # type: ignore[assignment]
+    retry_after = serializers.FloatField(required=False)
