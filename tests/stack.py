@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from tests.servers.databases import Seeded
 from tests.servers.ports import free_port
 from tests.servers.redis import RedisServer
 from ttsproject.launch import services
+from ttsproject.launch.guard import Guard
 from ttsproject.launch.leash import leashed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,11 +87,13 @@ class Stack:
         self.runs_log = directory / "runs.jsonl"
         self.public_port = free_port()
         self._extra = dict(env or {})
+        self._guard: Guard | None = None
 
     # --- Life ---------------------------------------------------------------------------------------------------
 
     def start(self) -> Stack:
         (self.directory / "static").mkdir(parents=True, exist_ok=True)
+        self._guard = Guard()
         self.redis.start()
         return self
 
@@ -99,6 +103,8 @@ class Stack:
             child.signal_group(signal.SIGKILL)
         for child in self.children:
             child.process.wait(STOP_SECONDS)
+        if self._guard:
+            self._guard.close()
         self.redis.stop()
 
     # --- Processes ----------------------------------------------------------------------------------------------
@@ -107,7 +113,7 @@ class Stack:
         """API processes, each on a port of its own; addresses of audio name the first one's."""
         started = [self._start_api(env) for _ in range(count)]
         for child in started:
-            self._wait_for(child, lambda child=child: _answers(child))
+            self._wait_for(child, partial(_answers, child))
         return started
 
     def engine_worker(self, count: int = 1, *, env: Mapping[str, str] | None = None) -> list[Child]:
@@ -118,7 +124,7 @@ class Stack:
 
     def beat(self) -> Child:
         child = self._spawn("beat", services.beat(), None)
-        self._wait_for(child, lambda: "maxinterval" in child.output())
+        self._wait_for(child, lambda: any(self.directory.glob("celerybeat-schedule*")))
         return child
 
     def run(self, *command: str) -> str:
@@ -211,7 +217,7 @@ class Stack:
         names = [f"{kind}{len(self.children) + number}" for number in range(count)]
         started = [self._spawn(name, command(name), env) for name in names]
         for child in started:
-            self._wait_for(child, lambda child=child: " ready." in child.output())
+            self._wait_for(child, partial(_has_said, child, " ready."))
         return started
 
     def _spawn(self, kind: str, command: list[str], env: Mapping[str, str] | None) -> Child:
@@ -226,6 +232,8 @@ class Stack:
                 env={**self.environment(), **(env or {})},
                 start_new_session=True,
             )
+        if self._guard:
+            self._guard.watch(process.pid)
         child = Child(log.stem, process, log)
         self.children.append(child)
         return child
@@ -243,6 +251,10 @@ def _answers(api: Child) -> bool:
         return httpx.get(f"{api.url}/healthz", timeout=2, trust_env=False).status_code < 500
     except httpx.TransportError:
         return False
+
+
+def _has_said(child: Child, words: str) -> bool:
+    return words in child.output()
 
 
 def _tail(child: Child) -> str:

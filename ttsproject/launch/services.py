@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-CELERY = (sys.executable, "-m", "celery", "-A", "ttsproject")
+CELERY = (sys.executable, "-m", "celery", "-A", "ttsproject", "--quiet")
 # Nothing here needs to know the other workers; without these a worker is up sooner and the broker stays quiet.
 ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO")
 
@@ -14,7 +14,10 @@ def api(port: int, *, threads: int, workers: int = 1) -> list[str]:
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "ttsproject.wsgi:application"),
         *("--host", "127.0.0.1", "--port", str(port)),
         *("--workers", str(workers), "--blocking-threads", str(threads), "--backlog", "1024"),
-        *("--backpressure", str(4 * threads), "--respawn-failed-workers", "--workers-kill-timeout", "5"),
+        *("--backpressure", str(4 * threads), "--no-ws", "--workers-kill-timeout", "5"),
+        *("--respawn-failed-workers", "--respawn-interval", "1"),
+        # It warns of more threads than two a core, which here is what is wanted: most of them only wait.
+        *("--log-level", "error"),
     ]
 
 

@@ -1,0 +1,55 @@
+# Refrain's commands. `make run` starts everything; `make test` and `make lint` are what CI runs.
+
+# Debian's python3 is 3.11 or newer since bookworm.
+PYTHON := $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+# The settings need a secret key even where none is used.
+TOOLS_ENV := REFRAIN_SECRET_KEY=unused REFRAIN_VAR_DIR=$(CURDIR)/var
+
+.PHONY: help run manage test test-sqlite test-postgresql lint format messages dev python system-tools
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: python ## Start everything on 127.0.0.1:8000 (PORT=8001 changes it)
+	@$(PYTHON) ttsproject/launch/preflight.py
+	@$(PYTHON) ttsproject/launch/install.py requirements/run.txt
+	@exec $(BIN)/python -m ttsproject.launch
+
+manage: ## Django's command line beside `make run`, as in: make manage ARGS='issue_key demo laptop'
+	@$(BIN)/python -m ttsproject.launch.manage $(ARGS)
+
+test: test-sqlite test-postgresql ## All tests on SQLite, then those that use a database on PostgreSQL
+
+test-sqlite: dev system-tools
+	$(BIN)/pytest
+
+test-postgresql: dev system-tools
+	$(BIN)/pytest --database=postgresql
+
+lint: dev ## Style, types, layers, migrations, translations
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(TOOLS_ENV) $(BIN)/mypy
+	$(BIN)/lint-imports
+	$(TOOLS_ENV) $(BIN)/python manage.py makemigrations --check --dry-run
+	@for po in $$(find locale -name '*.po' 2> /dev/null); do \
+	  msgfmt --check --output-file=- "$$po" | cmp --quiet - "$${po%.po}.mo" || { \
+	    echo "$${po%.po}.mo is not what $$po says: run make messages" >&2; exit 1; }; done
+
+format: dev ## Let ruff repair what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+messages: ## Compile the translations
+	@for po in $$(find locale -name '*.po'); do msgfmt --check --output-file="$${po%.po}.mo" "$$po"; done
+
+dev: python
+	@$(PYTHON) ttsproject/launch/install.py requirements/dev.txt
+
+system-tools: python
+	@$(PYTHON) tests/system_tools.py
+
+python:
+	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is missing. On Debian or Ubuntu: apt-get install python3 python3-venv" >&2; exit 1; }
