@@ -6,13 +6,12 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from synth import codec
-from synth.cache.store import StoredAudio
 from synth.cards import current_cards, is_away
 from synth.models import EngineCardRow, Entry, Job
 from synth.models.clock import database_now
 from synth.models.states import State
-from synth.service.stored import of_entry, of_rendering
-from synth.types import EngineCard
+from synth.stored import of_entry, of_rendering
+from synth.types import EngineCard, StoredAudio
 from tenants.ids import parse_id
 from tenants.types import TenantRef
 

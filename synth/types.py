@@ -131,6 +131,20 @@ class Clip:
     sample_rate: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAudio:
+    """What is known of a rendition without its bytes. `made` is Unix seconds; `id` is the entry's public id."""
+
+    id: str
+    digest: str
+    format: str
+    media_type: str
+    size: int
+    duration: float
+    sample_rate: int
+    made: float
+
+
 @dataclass(frozen=True, slots=True)
 class SpeedRange:
     minimum: float

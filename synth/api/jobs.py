@@ -22,9 +22,9 @@ from synth.api.serializers import (
     SpeechSerializer,
 )
 from synth.audio.formats import get_format
-from synth.cache.store import StoredAudio
 from synth.errors import ObjectMissing, ServiceUnavailable, StorageUnavailable
 from synth.keys import object_name
+from synth.types import StoredAudio
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.scopes import SPEECH_READ, SPEECH_WRITE

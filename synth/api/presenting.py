@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from synth import service
-from synth.cache.store import StoredAudio
 from synth.models import Entry, Job
 from synth.models.states import State
 from synth.service import Speech
-from synth.service.stored import of_entry, of_rendering
-from synth.types import Delivery, Spec
+from synth.stored import of_entry, of_rendering
+from synth.types import Delivery, Spec, StoredAudio
 from tenants.types import TenantRef
 
 RETRY_AFTER = 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from redis import Redis, RedisError
 
 from synth.cache.breaker import Breaker
 from synth.keys import Kind, redis_key
+from synth.types import StoredAudio
 from tenants.types import TenantRef
 
 logger = logging.getLogger(__name__)
@@ -30,24 +30,6 @@ class Status(StrEnum):
     STALE = "stale"  # the caller's snapshot is old: load it again
     RELOAD = "reload"  # Redis knows no version, or an older one: tell it
     AWAY = "away"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAudio:
-    """What is known of a rendition without its bytes. `made` is Unix seconds; `id` is the entry's public id."""
-
-    id: str
-    digest: str
-    format: str
-    media_type: str
-    size: int
-    duration: float
-    sample_rate: int
-    made: float
-
-    @property
-    def made_at(self) -> datetime:
-        return datetime.fromtimestamp(self.made, UTC)
 
 
 @dataclass(frozen=True, slots=True)

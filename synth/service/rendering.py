@@ -21,9 +21,9 @@ from synth.queue.lease import kept_alive, let_the_lease_run_out
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, forget_entry, rendering_failed, rendering_retries, rendering_succeeded
-from synth.service.stored import of_entry
 from synth.service.submission import open_syntheses
 from synth.service.synthesis import STORED_FORMAT
+from synth.stored import of_entry
 from synth.types import Clip, Pcm, Segment, Spec
 from tenants.types import TenantRef
 

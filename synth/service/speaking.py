@@ -12,18 +12,18 @@ from django.utils import timezone
 from synth import codec, wiring
 from synth.audio.formats import get_format
 from synth.cache.local import SignedUrl
-from synth.cache.store import Lookup, Status, StoredAudio
+from synth.cache.store import Lookup, Status
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, StorageUnavailable
 from synth.keys import Kind, object_name, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
 from synth.service.endings import cancel_job, forget_entry
-from synth.service.stored import of_entry, of_rendering
 from synth.service.submission import submit
 from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
-from synth.types import CacheMode, Delivery, Spec
+from synth.stored import of_entry, of_rendering
+from synth.types import CacheMode, Delivery, Spec, StoredAudio
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.models import Tenant

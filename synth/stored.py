@@ -1,7 +1,7 @@
 """Rows of finished work as the value that doors and cache share."""
 
-from synth.cache.store import StoredAudio
 from synth.models import Entry, Job
+from synth.types import StoredAudio
 from tenants.ids import public_id
 
 
