@@ -58,6 +58,14 @@ def identify(record: keys.KeyRecord | None, token: str, *, now: datetime) -> Cal
     return Caller(tenant=TenantRef(record.tenant_id), key_id=record.id, scopes=record.scopes)
 
 
+def caller_of(request: Request) -> Caller:
+    """Who a request is from, in a view behind `ApiKeyAuthentication`."""
+    caller: object = request.auth
+    if not isinstance(caller, Caller):
+        raise Unauthenticated
+    return caller
+
+
 class ApiKeyAuthentication(BaseAuthentication):
     """Reads the key's row on every request, so a revoked key is refused at once. `request.auth` is the Caller."""
 

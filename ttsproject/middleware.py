@@ -17,10 +17,11 @@ class RequestMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        token = current_request_id.set(new_request_id())
+        request_id = new_request_id()
+        token = current_request_id.set(request_id)
         try:
             response = self._get_response(request)
-            response["X-Request-Id"] = current_request_id.get()
+            response["X-Request-Id"] = request_id
             return response
         finally:
             current_request_id.reset(token)

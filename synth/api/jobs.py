@@ -25,6 +25,7 @@ from synth.audio.formats import get_format
 from synth.errors import ObjectMissing, ServiceUnavailable, StorageUnavailable
 from synth.keys import object_name
 from synth.types import StoredAudio
+from tenants.authentication import caller_of
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.scopes import SPEECH_READ, SPEECH_WRITE
@@ -49,7 +50,7 @@ class SpeechCollection(APIView):
         """List speech jobs, the newest first. What was answered from the cache left no job."""
         wanted = JobFilter(data=request.query_params)
         wanted.is_valid(raise_exception=True)
-        rows = selectors.jobs(request.auth.tenant, **wanted.validated_data)
+        rows = selectors.jobs(caller_of(request).tenant, **wanted.validated_data)
         pages = NewestFirst()
         return pages.get_paginated_response([job_body(row) for row in pages.paginate_queryset(rows, request) or []])
 
@@ -76,7 +77,7 @@ class SpeechDetail(APIView):
     @extend_schema(operation_id="getSpeech", responses={200: JobSerializer, **REFUSALS})
     def get(self, request: Request, speech_id: str) -> Response:
         """Look at a speech: how far it is, and a URL of its audio once it is done."""
-        tenant = request.auth.tenant
+        tenant = caller_of(request).tenant
         job = selectors.job(tenant, speech_id)
         if job is not None:
             return Response(job_body(job, with_url=True))
@@ -91,7 +92,7 @@ class SpeechDetail(APIView):
         job_id = parse_id("job", speech_id)
         if job_id is None:
             raise NotFound
-        return Response(job_body(service.cancel(request.auth.tenant, job_id)))
+        return Response(job_body(service.cancel(caller_of(request).tenant, job_id)))
 
 
 class SpeechAudio(APIView):
@@ -112,19 +113,19 @@ class SpeechAudio(APIView):
     )
     def get(self, request: Request, speech_id: str) -> HttpResponseBase:
         """Hear a finished speech. Audio that storage has lost is made again first."""
-        stored = selectors.audio(request.auth.tenant, speech_id)
+        stored = selectors.audio(caller_of(request).tenant, speech_id)
         if stored is None:
             raise NotFound
         try:
             return self._stream(request, stored)
         except ObjectMissing:
-            return self._stream(request, service.remake(request.auth, speech_id))
+            return self._stream(request, service.remake(caller_of(request), speech_id))
         except StorageUnavailable as error:
             raise ServiceUnavailable(code=error.code, retry_after=2) from error
 
     def _stream(self, request: Request, stored: StoredAudio) -> HttpResponseBase:
         extension = get_format(stored.format).extension
-        name = object_name(request.auth.tenant, stored.digest, extension)
+        name = object_name(caller_of(request).tenant, stored.digest, extension)
         store = wiring.object_store()
         return stream_object(
             request._request,  # noqa: SLF001 - the plain request: ranges know nothing of REST framework

@@ -1,12 +1,16 @@
 """What the OpenAPI document says of bodies and answers, and how query strings are read."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from synth.models.states import State
 from synth.types import CacheMode, Delivery
 
+Body = serializers.Serializer[Any]
 
-class EmotionSerializer(serializers.Serializer):
+
+class EmotionSerializer(Body):
     """Exactly one of name, vector, text and reference."""
 
     name = serializers.CharField(required=False)
@@ -16,7 +20,7 @@ class EmotionSerializer(serializers.Serializer):
     strength = serializers.FloatField(min_value=0, max_value=1, required=False)
 
 
-class PronunciationSerializer(serializers.Serializer):
+class PronunciationSerializer(Body):
     """Text and exactly one of pinyin, ipa and alias."""
 
     text = serializers.CharField()
@@ -25,7 +29,7 @@ class PronunciationSerializer(serializers.Serializer):
     alias = serializers.CharField(required=False)
 
 
-class SpeechRequestSerializer(serializers.Serializer):
+class SpeechRequestSerializer(Body):
     """What to say and how. A null counts as absent."""
 
     text = serializers.CharField(max_length=100_000)
@@ -46,7 +50,7 @@ class SpeechRequestSerializer(serializers.Serializer):
     metadata = serializers.DictField(required=False, allow_null=True, help_text="Kept with the job, at most 4 kB.")
 
 
-class AudioSerializer(serializers.Serializer):
+class AudioSerializer(Body):
     """Of the finished audio: Hz, seconds, bytes."""
 
     format = serializers.CharField()
@@ -77,7 +81,7 @@ class SpeechSerializer(AudioSerializer):
     audio = serializers.CharField(required=False, help_text="Base64, with inline delivery.")
 
 
-class PendingSpeechSerializer(serializers.Serializer):
+class PendingSpeechSerializer(Body):
     """A speech that is being made: ask again at `href` after `retry_after` seconds."""
 
     id = serializers.CharField()
@@ -92,11 +96,11 @@ class PendingSpeechSerializer(serializers.Serializer):
     request_id = serializers.CharField()
 
 
-class FailureSerializer(serializers.Serializer):
+class FailureSerializer(Body):
     code = serializers.CharField()
 
 
-class JobSerializer(serializers.Serializer):
+class JobSerializer(Body):
     """A speech job, or an entry of the cache."""
 
     id = serializers.CharField()
@@ -115,7 +119,7 @@ class JobSerializer(serializers.Serializer):
     audio = AudioSerializer(required=False, allow_null=True)
 
 
-class JobFilter(serializers.Serializer):
+class JobFilter(Body):
     """The query string of the list of jobs."""
 
     status = serializers.ChoiceField([state.value for state in State if state is not State.WAITING], required=False)
@@ -126,22 +130,22 @@ class JobFilter(serializers.Serializer):
     created_before = serializers.DateTimeField(required=False)
 
 
-class VoiceSerializer(serializers.Serializer):
+class VoiceSerializer(Body):
     id = serializers.CharField(help_text="What `voice` of a request takes.")
     name = serializers.CharField()
     engine = serializers.CharField()
-    label = serializers.CharField(allow_blank=True)
+    label = serializers.CharField(allow_blank=True)  # type: ignore[assignment]  # a field of ours, not a label
     gender = serializers.CharField(allow_blank=True)
     languages = serializers.ListField(child=serializers.CharField())
     default_for = serializers.ListField(child=serializers.CharField())
 
 
-class SpeedSerializer(serializers.Serializer):
+class SpeedSerializer(Body):
     minimum = serializers.FloatField()
     maximum = serializers.FloatField()
 
 
-class EngineSerializer(serializers.Serializer):
+class EngineSerializer(Body):
     name = serializers.CharField()
     status = serializers.ChoiceField(["available", "away", "broken"])
     available = serializers.BooleanField()
@@ -158,14 +162,14 @@ class EngineSerializer(serializers.Serializer):
     seen_at = serializers.DateTimeField(allow_null=True)
 
 
-class FieldProblemSerializer(serializers.Serializer):
+class FieldProblemSerializer(Body):
     field = serializers.CharField(allow_blank=True)
     code = serializers.CharField()
     message = serializers.CharField()
     allowed = serializers.JSONField(required=False)
 
 
-class ProblemSerializer(serializers.Serializer):
+class ProblemSerializer(Body):
     """RFC 9457, with a stable `code`."""
 
     type = serializers.CharField()

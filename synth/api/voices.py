@@ -26,7 +26,7 @@ class Voices(APIView):
         """List the voices of every engine."""
         voices = [(card, voice) for card in selectors.cards() for voice in card.voices]
         pages = ByOffset()
-        page: Any = pages.paginate_queryset(voices, request)  # type: ignore[arg-type]
+        page: Any = pages.paginate_queryset(voices, request)
         return pages.get_paginated_response([_voice_body(card, voice) for card, voice in page])
 
 
@@ -39,7 +39,7 @@ class Engines(APIView):
     def get(self, request: Request) -> Response:
         """List the engines: what each can do, and whether a worker of it is alive."""
         pages = ByOffset()
-        page: Any = pages.paginate_queryset(selectors.engines(), request)  # type: ignore[arg-type]
+        page: Any = pages.paginate_queryset(selectors.engines(), request)
         return pages.get_paginated_response([_engine_body(status) for status in page])
 
 

@@ -8,7 +8,7 @@ from tenants.models import Tenant
 
 
 class Entry(models.Model):
-    """`key` is a rendition or segment key; `digest` names the object in storage. `made_at` is what a TTL counts from."""
+    """`key` is a rendition or segment key, `digest` names the object in storage, `made_at` is where a TTL starts."""
 
     class Kind(models.TextChoices):
         SEGMENT = "segment", _("sentence")

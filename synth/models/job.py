@@ -41,9 +41,9 @@ class Job(models.Model):
             models.Index(fields=["-created_at", "-id"], name="job_newest"),
         ]
 
+    def __str__(self) -> str:
+        return f"job {self.id} {self.state}"
+
     @property
     def public_id(self) -> str:
         return public_id("job", self.id)
-
-    def __str__(self) -> str:
-        return f"job {self.id} {self.state}"
