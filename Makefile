@@ -34,7 +34,7 @@ lint: dev ## Style, types, layers, migrations, translations
 	$(BIN)/lint-imports
 	$(TOOLS_ENV) $(BIN)/python manage.py makemigrations --check --dry-run
 	@for po in $$(find locale -name '*.po' 2> /dev/null); do \
-	  msgfmt --check --output-file=- "$$po" | cmp --quiet - "$${po%.po}.mo" || { \
+	  msgfmt --check-format --output-file=- "$$po" | cmp --quiet - "$${po%.po}.mo" || { \
 	    echo "$${po%.po}.mo is not what $$po says: run make messages" >&2; exit 1; }; done
 
 format: dev ## Let ruff repair what it can
@@ -42,7 +42,7 @@ format: dev ## Let ruff repair what it can
 	$(BIN)/ruff format .
 
 messages: ## Compile the translations
-	@for po in $$(find locale -name '*.po'); do msgfmt --check --output-file="$${po%.po}.mo" "$$po"; done
+	@for po in $$(find locale -name '*.po'); do msgfmt --check-format --output-file="$${po%.po}.mo" "$$po"; done
 
 dev: python
 	@$(PYTHON) ttsproject/launch/install.py requirements/dev.txt

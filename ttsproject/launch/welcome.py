@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from dotenv import dotenv_values
 
@@ -17,6 +17,8 @@ from ttsproject.launch.environment import RunEnvironment
 # A model is read from the disk, then warmed up.
 ENGINE_SECONDS = 180.0
 POLL_SECONDS = 0.3
+# A problem that is told earlier may be one of the last start.
+PROBLEM_SECONDS = 20.0
 
 SENTENCES = (
     ("Chinese", "zh", "你好，世界。今天天气很好，我们去公园散步吧。"),
@@ -30,7 +32,7 @@ class Engines:
     """What `GET /v1/engines` says: names of those that can speak, and why others cannot."""
 
     available: frozenset[str]
-    reasons: Mapping[str, str]
+    problems: Mapping[str, str]
 
 
 def credentials(run: RunEnvironment) -> dict[str, str]:
@@ -41,26 +43,34 @@ def credentials(run: RunEnvironment) -> dict[str, str]:
 async def wait_for_engines(run: RunEnvironment) -> Engines:
     """Until every engine of this start can speak or says why not; what is known then, or at the deadline."""
     token = credentials(run)["REFRAIN_API_KEY"]
-    deadline = asyncio.get_running_loop().time() + ENGINE_SECONDS
+    now = asyncio.get_running_loop().time
+    started, since = now(), datetime.now(UTC)
     while True:
-        engines = await asyncio.to_thread(ask, run.url, token)
-        missing = set(run.engines) - engines.available - set(engines.reasons)
-        if not missing or asyncio.get_running_loop().time() > deadline:
+        engines = await asyncio.to_thread(ask, run.url, token, since=since)
+        missing = set(run.engines) - engines.available
+        if now() - started > PROBLEM_SECONDS:
+            missing -= set(engines.problems)
+        if not missing or now() - started > ENGINE_SECONDS:
             return engines
         await asyncio.sleep(POLL_SECONDS)
 
 
-def ask(url: str, token: str) -> Engines:
-    """No engines at all while the API is not up yet."""
+def ask(url: str, token: str, *, since: datetime) -> Engines:
+    """Only what a worker said since then: cards of an earlier start are still there. None while the API is not up."""
     request = urllib.request.Request(f"{url}/v1/engines", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=2) as answer:  # noqa: S310 - the scheme is http, see above
             listed = json.load(answer)["results"]
-    except (OSError, ValueError, KeyError, urllib.error.URLError):
+    except (OSError, ValueError, KeyError):
         return Engines(frozenset(), {})
-    available = frozenset(engine["name"] for engine in listed if engine["available"])
-    reasons = {engine["name"]: engine["reason"] for engine in listed if engine.get("reason")}
-    return Engines(available, reasons)
+    # Times are told in whole seconds.
+    fresh = since - timedelta(seconds=1)
+    available = frozenset(engine["name"] for engine in listed if engine["available"] and _seen(engine) >= fresh)
+    return Engines(available, {engine["name"]: engine["problem"] for engine in listed if engine["problem"]})
+
+
+def _seen(engine: Mapping[str, str]) -> datetime:
+    return datetime.fromisoformat(engine["seen_at"])
 
 
 def text(run: RunEnvironment, engines: Engines) -> str:
@@ -69,7 +79,7 @@ def text(run: RunEnvironment, engines: Engines) -> str:
     lines += _what_is_missing(run, engines)
     password = known["REFRAIN_ADMIN_PASSWORD"] or "(yours; `make manage ARGS='changepassword ...'` sets a new one)"
     lines += [
-        f"  API         {known['REFRAIN_URL']}/docs",
+        f"  API         {known['REFRAIN_URL']}/docs/",
         f"  Admin       {known['REFRAIN_URL']}/admin/",
         f"  User        {known['REFRAIN_ADMIN_USER']}",
         f"  Password    {password}",
@@ -95,6 +105,6 @@ def _what_is_missing(run: RunEnvironment, engines: Engines) -> list[str]:
     lines = []
     for name in run.engines:
         if name not in engines.available:
-            reason = engines.reasons.get(name, f"it said nothing within {ENGINE_SECONDS:.0f} s; see its lines above")
+            reason = engines.problems.get(name, f"it said nothing within {ENGINE_SECONDS:.0f} s; see its lines above")
             lines.append(f"  The engine {name} cannot speak: {reason}")
     return [*lines, ""] if lines else []
