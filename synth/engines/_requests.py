@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from synth.errors import EngineUnavailable, Permanent
 from synth.types import EngineCard, Segment
 
-# A library that would fetch a model at run time finds the door shut; the default engines need none of them.
-_OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+# A library that would fetch a model at run time finds the door shut. ONNX Runtime's wheel, unless it is told not to,
+# keeps a telemetry database in the home folder and sends it away.
+_OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "ORT_DISABLE_TELEMETRY": "1"}
 
 
 @contextmanager

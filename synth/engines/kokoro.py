@@ -31,7 +31,7 @@ MAX_PHONEMES = 510
 COMFORTABLE_PHONEMES = 400
 PAUSE_AT_CUT = 0.15
 _LANGUAGE_OF_PREFIX = {"a": "en", "b": "en", "j": "ja", "z": "zh"}
-_PREFERRED = {"zh": ("zf_xiaoxiao", "jm_kumo"), "en": ("af_heart", "jf_alpha"), "ja": ("jf_alpha",)}
+_PREFERRED = {"zh": ("zf_xiaoxiao", "jm_kumo"), "en": ("af_heart", "jf_gongitsune"), "ja": ("jf_alpha",)}
 _WARM_UP = (("zh", "你好，世界。"), ("en", "Hello, world."), ("ja", "こんにちは、世界。"))
 
 

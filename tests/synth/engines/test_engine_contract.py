@@ -10,6 +10,7 @@ import pytest
 
 from synth.engines.base import Engine
 from synth.errors import Permanent
+from synth.text.units import CJK_UNITS
 from synth.types import Emotion, Pcm
 from tests.synth.engines.speaking import ENGINES, FOREIGN, SENTENCES, loaded, missing, segment
 
@@ -157,7 +158,8 @@ def test_what_the_card_does_not_offer_is_refused(engine: Engine, field: str, val
 def test_a_text_far_over_the_limit_is_spoken_to_its_end(engine: Engine) -> None:
     language = engine.card.languages[-1]
     once = spoken(engine, language).duration
-    repeats = 2 * engine.card.max_units // len(SENTENCES[language]) + 1
+    units = len(SENTENCES[language]) * (1 if language == "en" else CJK_UNITS)
+    repeats = 3 * engine.card.max_units // (2 * units) + 1
     text = SENTENCES[language].rstrip(".。") * repeats  # no sentence ends to cut at
     if language == "en":
         text = text.replace("parkThe", "park the")
