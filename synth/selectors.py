@@ -1,13 +1,14 @@
 """Read-only queries for API and admin. The tenant is always an argument."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
 
 from synth import codec
 from synth.cards import current_cards, is_away
-from synth.models import EngineCardRow, Entry, Job
+from synth.models import EngineCardRow, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.stored import of_entry, of_rendering
@@ -56,6 +57,32 @@ def audio(tenant: TenantRef, text: str) -> StoredAudio | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a rendering. Without a synthesis it was stored before; without an entry it is not kept."""
+
+    position: int
+    text: str
+    synthesis: Synthesis | None
+    entry: Entry | None
+
+
+def sentences(rendering: Rendering, *, limit: int) -> list[Sentence]:
+    """The first sentences of a rendering, in order, in two queries."""
+    parts = list(rendering.parts.select_related("synthesis").order_by("position")[:limit])
+    kept = Entry.objects.filter(
+        tenant_id=rendering.tenant_id, kind=Entry.Kind.SEGMENT, key__in={part.key for part in parts}
+    )
+    entries = {entry.key: entry for entry in kept}
+    return [_sentence(part, entries.get(part.key)) for part in parts]
+
+
+def _sentence(part: RenderingPart, entry: Entry | None) -> Sentence:
+    text = part.synthesis.segment["text"] if part.synthesis else entry.text if entry else ""
+    heard = entry if entry and entry.digest == part.digest else None
+    return Sentence(part.position, text, part.synthesis, heard)
+
+
+@dataclass(frozen=True, slots=True)
 class EngineStatus:
     """`state` is available, away (no worker was heard of lately) or broken (`problem` says why)."""
 
@@ -66,19 +93,19 @@ class EngineStatus:
 
 def engines() -> list[EngineStatus]:
     """Every engine by its current card, and those that could not be loaded."""
-    now = database_now()
     rows = EngineCardRow.objects.order_by("name", "-current", "-created_at")
     latest: dict[str, EngineCardRow] = {}
     for row in rows:
         latest.setdefault(row.name, row)
-    return [
-        EngineStatus(
-            row,
-            _state(row, away=is_away(row.seen_at, now)),
-            codec.from_json(EngineCard, row.card) if row.card else None,
-        )
-        for row in latest.values()
-    ]
+    now = database_now()
+    return [engine_status(row, now) for row in latest.values()]
+
+
+def engine_status(row: EngineCardRow, now: datetime | None = None) -> EngineStatus:
+    """How one version of an engine is, by the database's clock."""
+    away = is_away(row.seen_at, now or database_now())
+    card = codec.from_json(EngineCard, row.card) if row.card else None
+    return EngineStatus(row, _state(row, away=away), card)
 
 
 def cards() -> tuple[EngineCard, ...]:

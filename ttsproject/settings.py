@@ -36,6 +36,8 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
+    # A pooled connection may be one that a restarted server has forgotten.
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
         "pool": {
@@ -136,6 +138,7 @@ REFRAIN_KEY_PEPPERS = env.numbered_secrets("REFRAIN_KEY_PEPPERS", SECRET_KEY)
 # --- Parts --------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -153,7 +156,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "ttsproject.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -190,7 +193,13 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_USE_FINDERS = True
-UNFOLD = {"SITE_TITLE": "Refrain", "SITE_HEADER": "Refrain", "SITE_SYMBOL": "graphic_eq", "SHOW_VIEW_ON_SITE": False}
+UNFOLD = {
+    "SITE_TITLE": "Refrain",
+    "SITE_HEADER": "Refrain",
+    "SITE_SYMBOL": "graphic_eq",
+    "SHOW_VIEW_ON_SITE": False,
+    "SIDEBAR": {"navigation": "ttsproject.navigation.sidebar"},
+}
 
 # --- API ------------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -201,6 +210,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "ttsproject.problems.handle",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `format` in a query is a field like others
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Refrain",

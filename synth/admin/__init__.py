@@ -1,0 +1,9 @@
+"""The speech app's screens, one file each; Django's admin finds them here."""
+
+from synth.admin.engine_cards import EngineCardAdmin
+from synth.admin.entries import EntryAdmin
+from synth.admin.jobs import JobAdmin
+from synth.admin.renderings import RenderingAdmin
+from synth.admin.syntheses import SynthesisAdmin
+
+__all__ = ["EngineCardAdmin", "EntryAdmin", "JobAdmin", "RenderingAdmin", "SynthesisAdmin"]

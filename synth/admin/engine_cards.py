@@ -1,0 +1,117 @@
+"""The engines' screen: which versions published a card, which one is current, and whether workers of it live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from synth import selectors
+from synth.admin.base import ReadOnlyAdmin
+from synth.models import EngineCardRow
+from synth.types import EngineCard, Voice
+
+STATES = {"available": _("available"), "away": _("away"), "broken": _("broken")}
+
+
+@admin.register(EngineCardRow)
+class EngineCardAdmin(ReadOnlyAdmin):
+    paginator = Paginator  # a card for each version that ever ran: few
+    list_display = [
+        "name", "state_label", "current", "version", "seen_at", "voices_count", "languages", "problem",
+    ]  # fmt: skip
+    list_filter = ["current"]
+    search_fields = ["name", "model_version"]
+    change_form_after_template = "admin/synth/voices.html"
+    fieldsets = [
+        (None, {"fields": ["name", "state", "current", "problem", "model_version", "seen_at", "created_at"]}),
+        (_("Abilities"), {"fields": [
+            "languages", "scripts", "sample_rate", "speed", "controls", "emotions", "deterministic", "max_units",
+            "priority",
+        ]}),
+    ]  # fmt: skip
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        card = selectors.engine_status(kwargs["obj"]).card
+        context["voices"] = _voices_table(card) if card else None
+        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
+        return response
+
+    @display(description=_("state"), label={"available": "success", "away": "warning", "broken": "danger"})
+    def state_label(self, row: EngineCardRow) -> tuple[str, Any]:
+        state = selectors.engine_status(row).state
+        return state, STATES[state]
+
+    @display(description=_("state"))
+    def state(self, row: EngineCardRow) -> Any:
+        return self.state_label(row)[1]
+
+    @display(description=_("model version"), ordering="model_version")
+    def version(self, row: EngineCardRow) -> str:
+        return row.model_version
+
+    @display(description=_("voices"))
+    def voices_count(self, row: EngineCardRow) -> int:
+        return len(row.card.get("voices", ()))
+
+    @display(description=_("languages"))
+    def languages(self, row: EngineCardRow) -> str:
+        return _listed(row, "languages")
+
+    @display(description=_("scripts"))
+    def scripts(self, row: EngineCardRow) -> str:
+        return _listed(row, "scripts")
+
+    @display(description=_("sample rate"))
+    def sample_rate(self, row: EngineCardRow) -> str:
+        return f"{row.card['sample_rate']} Hz" if row.card else ""
+
+    @display(description=_("speed"))
+    def speed(self, row: EngineCardRow) -> str:
+        speed = row.card.get("speed")
+        return f"{speed['minimum']}–{speed['maximum']}" if speed else ""
+
+    @display(description=_("controls"))
+    def controls(self, row: EngineCardRow) -> str:
+        return ", ".join(sorted(row.card.get("controls", ())))
+
+    @display(description=_("emotions"))
+    def emotions(self, row: EngineCardRow) -> str:
+        return _listed(row, "emotions")
+
+    @display(description=_("equal input gives equal output"), boolean=True)
+    def deterministic(self, row: EngineCardRow) -> bool:
+        return bool(row.card.get("deterministic"))
+
+    @display(description=_("units in one sentence, at most"))
+    def max_units(self, row: EngineCardRow) -> Any:
+        return row.card.get("max_units", "")
+
+    @display(description=_("priority, the lower first"))
+    def priority(self, row: EngineCardRow) -> Any:
+        return row.card.get("priority", "")
+
+
+def _listed(row: EngineCardRow, field: str) -> str:
+    return ", ".join(row.card.get(field, ()))
+
+
+def _voices_table(card: EngineCard) -> dict[str, Any]:
+    headers = [_("name"), _("label"), _("gender"), _("languages"), _("default for"), _("fingerprint")]
+    return {"headers": headers, "rows": [_voice(card, voice) for voice in card.voices]}
+
+
+def _voice(card: EngineCard, voice: Voice) -> list[Any]:
+    default_for = [language for language, name in card.default_voices.items() if name == voice.name]
+    return [
+        voice.name,
+        voice.label,
+        voice.gender,
+        ", ".join(voice.languages),
+        ", ".join(default_for),
+        voice.fingerprint[:12],
+    ]

@@ -1,0 +1,48 @@
+"""What the admin's sidebar lists, by what a user may see. django-unfold calls it by its name in the settings."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+
+# Group -> (title, icon, app, model).
+GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
+    (
+        _("Speech"),
+        (
+            (_("Entries"), "library_music", "synth", "entry"),
+            (_("Jobs"), "assignment", "synth", "job"),
+            (_("Renderings"), "merge", "synth", "rendering"),
+            (_("Syntheses"), "graphic_eq", "synth", "synthesis"),
+            (_("Engine cards"), "memory", "synth", "enginecardrow"),
+        ),
+    ),
+    (
+        _("Access"),
+        (
+            (_("Tenants"), "apartment", "tenants", "tenant"),
+            (_("API keys"), "key", "tenants", "apikey"),
+            (_("Users"), "person", "auth", "user"),
+            (_("Groups"), "group", "auth", "group"),
+        ),
+    ),
+)
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": title,
+            "items": [
+                {"title": name, "icon": icon, "link": reverse_lazy(f"admin:{app}_{model}_changelist")}
+                for name, icon, app, model in items
+                if _may_see(request, app, model)
+            ],
+        }
+        for title, items in GROUPS
+    ]
+
+
+def _may_see(request: HttpRequest, app: str, model: str) -> bool:
+    return any(request.user.has_perm(f"{app}.{verb}_{model}") for verb in ("view", "change"))
