@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 # Program -> Debian package. PostgreSQL's server programs are not on the PATH there.
-PROGRAMS = {"postgres": "postgresql", "ffprobe": "ffmpeg", "chromium": "chromium"}
+PROGRAMS = {"postgres": "postgresql", "ffprobe": "ffmpeg", "chromium": "chromium", "curl": "curl"}
 
 
 def main() -> int:
