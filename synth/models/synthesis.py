@@ -1,6 +1,7 @@
 """One run of an engine for one segment of one tenant: what engine workers claim."""
 
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from synth.models.states import OPEN, Priority, State
@@ -29,7 +30,8 @@ class Synthesis(models.Model):
     worker = models.CharField(_("worker"), max_length=128, blank=True, default="")
     lease_until = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(_("queued"), auto_now_add=True)
+    # Stamped when made: sentences are inserted in the order of their locks, and spoken in the order of the text.
+    created_at = models.DateTimeField(_("queued"), default=timezone.now, editable=False)
     started_at = models.DateTimeField(_("started"), null=True)
     ended_at = models.DateTimeField(_("ended"), null=True)
     engine_seconds = models.FloatField(_("engine seconds"), null=True)

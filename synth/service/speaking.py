@@ -19,7 +19,7 @@ from synth.keys import Kind, object_name, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
 from synth.service.endings import cancel_job, forget_entry
-from synth.service.submission import submit
+from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
 from synth.stored import of_entry, of_rendering
@@ -30,6 +30,7 @@ from tenants.models import Tenant
 from tenants.types import Caller, TenantRef
 
 LOOK_EVERY = 1.0
+MAX_LOOKS = 3
 
 
 class StaleSnapshot(Exception):  # noqa: N818
@@ -62,14 +63,19 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
     Raises StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot be read.
     """
     key = rendition_key(request.spec)
-    if request.cache is CacheMode.USE:
-        speech = _from_cache(snapshot, key, request)
-        if speech is not None:
-            return speech
-    else:
-        _require_fresh(snapshot)
-    job = submit(caller, request, key=key, max_units=_max_units(snapshot, request), request_id=request_id)
-    return _deliver_job(_wait_for(job, request.wait), request)
+    for _ in range(MAX_LOOKS):
+        if request.cache is CacheMode.USE:
+            speech = _from_cache(snapshot, key, request)
+            if speech is not None:
+                return speech
+        else:
+            _require_fresh(snapshot)
+        try:
+            job = submit(caller, request, key=key, max_units=_max_units(snapshot, request), request_id=request_id)
+        except MadeMeanwhile:
+            continue
+        return _deliver_job(_wait_for(job, request.wait), request)
+    raise ServiceUnavailable(retry_after=1)
 
 
 def remake(caller: Caller, speech_id: str) -> StoredAudio:
@@ -87,7 +93,10 @@ def remake(caller: Caller, speech_id: str) -> StoredAudio:
     card = snapshot.cards.get(request.spec.manner.engine) if snapshot else None
     if card is None:
         raise NotFound
-    job = submit(caller, request, key=rendering.key, max_units=card.max_units, request_id="")
+    try:
+        job = submit(caller, request, key=rendering.key, max_units=card.max_units, request_id="")
+    except MadeMeanwhile as made:
+        return of_entry(made.entry)
     stored = _deliver_job(_wait_for(job, request.wait), request).stored
     if stored is None:
         raise ServiceUnavailable(code="being_made_again", retry_after=5)
@@ -246,8 +255,7 @@ def _wait_for(job: Job, seconds: float) -> Job:
             remaining = ends_at - time.monotonic()
             if job.state in ENDED or remaining <= 0 or woken is None:
                 return job
-            if not connection.in_atomic_block:
-                connection.close()
+            connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
             woken.wait(min(LOOK_EVERY, remaining))
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from synth import codec, wiring
@@ -22,6 +23,14 @@ from tenants.types import Caller, TenantRef
 
 # How long a failure that would repeat is answered from memory.
 NEGATIVE_TTL = timedelta(seconds=5)
+
+
+class MadeMeanwhile(Exception):  # noqa: N818
+    """The rendition was finished after the caller had looked for it: look again."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry.key)
+        self.entry = entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +57,22 @@ class Order:
         return self.request.cache is not CacheMode.BYPASS
 
 
-def submit(caller: Caller, request: SpeechRequest, *, key: str, max_units: int, request_id: str) -> Job:
-    """Queue what is missing and note who asked. Raises SpeechFailed for work that failed just now and would again."""
-    order = Order(tenant=caller.tenant, request=request, key=key, job_id=new_id(), max_units=max_units)
+def submit(
+    caller: Caller,
+    request: SpeechRequest,
+    *,
+    key: str,
+    max_units: int,
+    request_id: str,
+    priority: int = Priority.INTERACTIVE,
+) -> Job:
+    """Queue what is missing and note who asked.
+
+    Raises SpeechFailed for work that failed just now and would again, MadeMeanwhile when there is none left to do.
+    """
+    order = Order(
+        tenant=caller.tenant, request=request, key=key, job_id=new_id(), max_units=max_units, priority=priority
+    )
     with transaction.atomic():
         rendering = _open_rendering(order)
         job = _create_job(order, rendering, caller=caller, request_id=request_id)
@@ -63,30 +85,35 @@ def open_syntheses(
 ) -> dict[str, Synthesis]:
     """The open synthesis of each (flight, key, segment), made where there is none. Keyed by flight.
 
-    The rows are locked, so that none can end before the caller has linked its parts to them.
+    The rows are locked, so that none can end before the caller has linked its parts to them. All submitters insert
+    and lock in the order of the flights: those that share sentences wait for each other, never in a circle.
     """
-    wanted = {flight: (key, segment) for flight, key, segment in segments}
-    found: dict[str, Synthesis] = {}
-    while missing := [flight for flight in wanted if flight not in found]:
-        rows = [
-            Synthesis(
-                tenant_id=tenant.id,
-                engine=wanted[flight][1].manner.engine,
-                model_version=wanted[flight][1].manner.model_version,
-                key=wanted[flight][0],
-                flight=flight,
-                segment=codec.to_json(wanted[flight][1]),
-                category=category,
-                stored=stored,
-                priority=priority,
-            )
-            for flight in missing
-        ]
-        Synthesis.objects.bulk_create(rows, ignore_conflicts=True, batch_size=200)
-        for batch in _batches(missing):
-            open_now = Synthesis.objects.filter(tenant_id=tenant.id, flight__in=batch, state__in=OPEN)
-            found |= {row.flight: row for row in open_now.order_by("id").select_for_update()}
-    return found
+    wanted = {
+        flight: Synthesis(
+            tenant_id=tenant.id,
+            engine=segment.manner.engine,
+            model_version=segment.manner.model_version,
+            key=key,
+            flight=flight,
+            segment=codec.to_json(segment),
+            category=category,
+            stored=stored,
+            priority=priority,
+        )
+        for flight, key, segment in segments
+    }
+    in_order = sorted(wanted)
+    while True:
+        with transaction.atomic():  # a savepoint: its end lets go of the locks
+            rows = [wanted[flight] for flight in in_order]
+            Synthesis.objects.bulk_create(rows, ignore_conflicts=True, batch_size=200)
+            found: dict[str, Synthesis] = {}
+            for batch in _batches(in_order):
+                open_now = Synthesis.objects.filter(tenant_id=tenant.id, flight__in=batch, state__in=OPEN)
+                found |= {row.flight: row for row in open_now.order_by("flight").select_for_update()}
+            if len(found) == len(in_order):
+                return found
+            transaction.set_rollback(True)  # one ended between the two: locks taken so far are out of order now
 
 
 def _open_rendering(order: Order) -> Rendering:
@@ -95,7 +122,6 @@ def _open_rendering(order: Order) -> Rendering:
     joined = _join(order, flight)
     if joined is not None:
         return joined
-    _refuse_if_failed_just_now(order, flight)
     rendering = Rendering(
         tenant_id=order.tenant.id,
         key=order.key,
@@ -109,6 +135,9 @@ def _open_rendering(order: Order) -> Rendering:
     mine = Rendering.objects.select_for_update().filter(id=rendering.id).first()
     if mine is None:  # another request was faster, and may have ended since
         return _join(order, flight) or _open_rendering(order)
+    # Only now is nobody else at it: what was at work when the caller looked has left its result or its failure.
+    _refuse_if_failed_just_now(order, flight)
+    _refuse_if_made(order)
     _plan(order, mine)
     return mine
 
@@ -141,6 +170,14 @@ def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
         raise SpeechFailed.of(failed.error_code, repeats=True)
 
 
+def _refuse_if_made(order: Order) -> None:
+    if order.request.cache is not CacheMode.USE:
+        return
+    entry = _fresh_entries(order, Entry.Kind.RENDITION).filter(key=order.key).first()
+    if entry is not None:
+        raise MadeMeanwhile(entry)
+
+
 def _plan(order: Order, rendering: Rendering) -> None:
     """Link the rendering to what is stored and to the syntheses of what is not."""
     segments = _segments(order)
@@ -155,6 +192,10 @@ def _plan(order: Order, rendering: Rendering) -> None:
         priority=order.priority,
     )
     by_key = {row.key: row for row in syntheses.values()}
+    if order.request.cache is CacheMode.USE:
+        made = _stored_digests(order, list(by_key))  # sentences that ended between the look and the lock
+        stored |= made
+        _withdraw([by_key.pop(key) for key in made], order)
     _raise_priority([row.id for row in by_key.values() if row.priority > order.priority], order)
     RenderingPart.objects.bulk_create(
         [
@@ -169,9 +210,15 @@ def _plan(order: Order, rendering: Rendering) -> None:
         ],
         batch_size=200,
     )
-    if not missing:
+    if not by_key:
         rendering.state = State.QUEUED
         rendering.save(update_fields=["state"])
+
+
+def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
+    """Take back the sentences that were opened in vain. Those that others wait for are no longer ours alone."""
+    ids = [row.id for row in rows]
+    Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
 
 
 def _segments(order: Order) -> list[Segment]:
@@ -181,14 +228,16 @@ def _segments(order: Order) -> list[Segment]:
 
 
 def _stored_digests(order: Order, keys: Sequence[str]) -> dict[str, str]:
-    oldest = timezone.now() - timedelta(seconds=conf().cache_ttl)
     found: dict[str, str] = {}
     for batch in _batches(list(dict.fromkeys(keys))):
-        rows = Entry.objects.filter(
-            tenant_id=order.tenant.id, kind=Entry.Kind.SEGMENT, key__in=batch, made_at__gte=oldest
-        )
+        rows = _fresh_entries(order, Entry.Kind.SEGMENT).filter(key__in=batch)
         found |= dict(rows.order_by().values_list("key", "digest"))
     return found
+
+
+def _fresh_entries(order: Order, kind: str) -> QuerySet[Entry]:
+    oldest = timezone.now() - timedelta(seconds=conf().cache_ttl)
+    return Entry.objects.filter(tenant_id=order.tenant.id, kind=kind, made_at__gte=oldest)
 
 
 def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_id: str) -> Job:
