@@ -55,14 +55,13 @@ def synthesis_succeeded(claim: Synthesis, *, digest: str, duration: float, secon
     return True
 
 
-def hand_on(rendering_ids: Iterable[UUID]) -> list[Rendering]:
-    """Queue those waiting renderings whose sentences are all in. Called in a transaction."""
+def hand_on(rendering_ids: Iterable[UUID]) -> int:
+    """Queue those waiting renderings whose sentences are all in; how many. Called in a transaction."""
     waiting = Rendering.objects.select_for_update().filter(id__in=list(rendering_ids), state=State.WAITING)
-    complete = [
-        row for row in waiting.order_by("id") if not RenderingPart.objects.filter(rendering=row, digest="").exists()
-    ]
-    Rendering.objects.filter(id__in=[row.id for row in complete]).update(state=State.QUEUED)
-    return complete
+    locked = [row.id for row in waiting.order_by("id").only("id")]
+    # Asked under the locks: of two sentences that come in at once, the later one sees that it is the last.
+    lacking = RenderingPart.objects.filter(rendering=OuterRef("id"), digest="")
+    return Rendering.objects.filter(~Exists(lacking), id__in=locked).update(state=State.QUEUED)
 
 
 @transaction.atomic
@@ -194,4 +193,5 @@ def _cancel_orphans(rendering_ids: Iterable[UUID], now: datetime) -> None:
         .filter(~Exists(needed), state=State.QUEUED)
     )
     ids = [row.id for row in orphans]
-    Synthesis.objects.filter(id__in=ids, state=State.QUEUED).update(state=State.CANCELED, ended_at=now)
+    # Asked again under the lock: someone may have joined after the first question began, and let go of the lock.
+    Synthesis.objects.filter(~Exists(needed), id__in=ids, state=State.QUEUED).update(state=State.CANCELED, ended_at=now)
