@@ -4,13 +4,14 @@ import logging
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from synth import cards, wiring
-from synth.models import EngineCardRow, Rendering, Synthesis
+from synth.models import EngineCardRow, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
-from synth.models.states import State
-from synth.queue.claim import open_engines, renderings_wait
+from synth.models.states import ENDED, State
+from synth.queue.claim import claimable, open_engines, renderings_wait
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, fail_renderings, hand_on
 from tenants.models import Tenant
@@ -26,6 +27,7 @@ def sweep() -> None:
     """One round. Each step is bounded, and leaves the rest to the next round."""
     _ring()
     _hand_on_complete()
+    _fail_stranded()
     _fail_gone_versions()
     cards.reelect()
     _publish_versions()
@@ -45,28 +47,40 @@ def _hand_on_complete() -> None:
     old = Rendering.objects.filter(state=State.WAITING, created_at__lt=timezone.now() - STUCK_AFTER)
     ids = old.exclude(parts__digest="").order_by("created_at").values_list("id", flat=True)[:BATCH]
     if hand_on(ids):
-        wiring.doorbell().ring_io()
+        transaction.on_commit(wiring.doorbell().ring_io)
+
+
+@transaction.atomic
+def _fail_stranded() -> None:
+    """Renderings that wait for sentences which nobody will speak: rows that ended without their being told."""
+    nobody = Q(synthesis=None) | Q(synthesis__state__in=ENDED)
+    waiting = Q(rendering__state=State.WAITING, rendering__created_at__lt=timezone.now() - STUCK_AFTER)
+    parts = RenderingPart.objects.filter(nobody, waiting, digest="").order_by("rendering_id")
+    stranded = Rendering.objects.filter(id__in=list(parts.values_list("rendering_id", flat=True)[:BATCH]))
+    ended = fail_renderings(stranded, Failure(code="sentences_lost"), database_now())
+    transaction.on_commit(lambda: announce(wiring.redis, ended))
 
 
 def _fail_gone_versions() -> None:
     """Sentences for a model version that no worker speaks any more, and that is no longer current."""
     current = EngineCardRow.objects.filter(current=True).values_list("name", "model_version")
-    gone = Synthesis.objects.filter(state=State.QUEUED, created_at__lt=timezone.now() - cards.GONE_AFTER)
+    now = database_now()
+    gone = Synthesis.objects.filter(claimable(now), created_at__lt=now - cards.GONE_AFTER)
     for name, version in current:
         gone = gone.exclude(engine=name, model_version=version)
     for row in gone.order_by("created_at")[:BATCH]:
         alive = EngineCardRow.objects.filter(
-            name=row.engine, model_version=row.model_version, seen_at__gte=database_now() - cards.GONE_AFTER
+            name=row.engine, model_version=row.model_version, seen_at__gte=now - cards.GONE_AFTER
         )
         if not alive.exists():
-            _fail_queued(row, Failure(code="engine_version_gone"))
+            _fail_unclaimed(row, Failure(code="engine_version_gone"))
 
 
 @transaction.atomic
-def _fail_queued(row: Synthesis, failure: Failure) -> None:
+def _fail_unclaimed(row: Synthesis, failure: Failure) -> None:
     now = database_now()
-    if Synthesis.objects.filter(id=row.id, state=State.QUEUED).update(
-        state=State.FAILED, ended_at=now, error_code=failure.code
+    if Synthesis.objects.filter(claimable(now), id=row.id).update(
+        state=State.FAILED, ended_at=now, lease_until=None, error_code=failure.code
     ):
         ended = fail_renderings(Rendering.objects.filter(parts__synthesis=row), failure, now)
         transaction.on_commit(lambda: announce(wiring.redis, ended))
