@@ -79,11 +79,10 @@ def render(claim: Rendering) -> None:
     except Permanent as error:
         _fail(claim, Failure(code=error.code, detail=error.detail, repeats=True))
     except (WorkError, MemoryError) as error:
-        failure = Failure(code=getattr(error, "code", "out_of_memory"), detail=str(error))
-        if claim.attempt >= MAX_ATTEMPTS:
-            _fail(claim, failure)
-        else:
-            rendering_retries(claim, failure)
+        _retry(claim, Failure(code=getattr(error, "code", "out_of_memory"), detail=str(error)))
+    except Exception:  # whatever it was: the rendition must not wait for its lease to run out
+        logger.exception("rendering %s broke", claim.id)
+        _retry(claim, Failure(code="internal_error"))
     return None
 
 
@@ -181,6 +180,13 @@ def _segments_of(parts: list[RenderingPart], spec: Spec) -> list[Segment]:
     entries = Entry.objects.filter(kind=Entry.Kind.SEGMENT, key__in=keys, tenant_id=parts[0].rendering.tenant_id)
     from_entries = [Segment(spec.manner, entry.text) for entry in entries]
     return from_entries + [codec.from_json(Segment, part.synthesis.segment) for part in parts if part.synthesis]
+
+
+def _retry(claim: Rendering, failure: Failure) -> None:
+    if claim.attempt >= MAX_ATTEMPTS:
+        _fail(claim, failure)
+    else:
+        rendering_retries(claim, failure)
 
 
 def _fail(claim: Rendering, failure: Failure) -> None:

@@ -76,6 +76,9 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
         _retry(claim, Failure(code=error.code, detail=error.detail, repeats=engine.card.deterministic))
     except (WorkError, MemoryError) as error:
         _retry(claim, Failure(code=getattr(error, "code", "out_of_memory"), detail=str(error)))
+    except Exception:  # whatever it was: the sentence must not wait for its lease to run out
+        logger.exception("synthesis %s broke", claim.id)
+        _retry(claim, Failure(code="internal_error"))
     return None
 
 
