@@ -52,12 +52,13 @@ def canonical(value: Any) -> Any:
     """Frozen values as plain JSON values, each dataclass field under its name.
 
     Numbers are floats throughout where the type says so, thus `1` and `1.0` are one key: spec.py sees to that.
+    Zero has no sign here.
     """
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: canonical(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, (tuple, list)):
         return [canonical(item) for item in value]
-    return value
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _digest(what: str, value: Spec | Segment) -> str:
