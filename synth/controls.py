@@ -7,10 +7,14 @@ from synth.fields import Fields
 from synth.text.normalise import normalise
 from synth.text.pinyin import canonical_pinyin
 from synth.types import Emotion, EngineCard, Pronunciation
+from tenants.errors import untranslated as _
 
 SLOWEST, FASTEST = 0.5, 2.0
 MAX_SEED = 2**32 - 1
 MAX_PRONUNCIATIONS = 100
+MAX_PRONOUNCED = 200
+KINDS = ("pinyin", "ipa", "alias")
+WAYS = ("name", "vector", "text", "reference")
 NEUTRAL_EMOTIONS = frozenset({"neutral", "default"})
 
 
@@ -27,6 +31,7 @@ def read_controls(fields: Fields, card: EngineCard, cards: Sequence[EngineCard])
     for name in ("duration", "emotion", "pronunciations", "seed"):
         if controls[name] not in {None, ()} and name not in card.controls:
             _refuse_control(fields, name, card, cards)
+    _check_emotion(fields, controls["emotion"], card)
     return controls
 
 
@@ -35,17 +40,26 @@ def _check_speed(fields: Fields, speed: float, card: EngineCard, cards: Sequence
         return
     if card.speed is None:
         able = ", ".join(other.name for other in cards if other.speed) or "-"
-        message = "The engine %(engine)s has no control of speed. Engines that have it: %(engines)s."
+        message = _("The engine %(engine)s has no control of speed. Engines that have it: %(engines)s.")
         fields.refuse("speed", "unsupported_control", message, engine=card.name, engines=able)
     elif not card.speed.minimum <= speed <= card.speed.maximum:
         bounds = {"minimum": card.speed.minimum, "maximum": card.speed.maximum}
-        message = "The engine %(engine)s speaks at a speed from %(minimum)s to %(maximum)s."
+        message = _("The engine %(engine)s speaks at a speed from %(minimum)s to %(maximum)s.")
         fields.refuse("speed", "out_of_range", message, allowed=bounds, engine=card.name, **bounds)
+
+
+def _check_emotion(fields: Fields, emotion: Emotion | None, card: EngineCard) -> None:
+    if emotion is None or emotion.name is None or "emotion" not in card.controls or not card.emotions:
+        return
+    if emotion.name not in card.emotions:
+        message = _("The engine %(engine)s has no emotion %(emotion)s; it has: %(emotions)s.")
+        params = {"engine": card.name, "emotion": emotion.name, "emotions": ", ".join(card.emotions)}
+        fields.refuse("emotion", "not_allowed", message, allowed=list(card.emotions), **params)
 
 
 def _refuse_control(fields: Fields, name: str, card: EngineCard, cards: Sequence[EngineCard]) -> None:
     able = ", ".join(other.name for other in cards if name in other.controls) or "-"
-    message = "The engine %(engine)s has no control of %(control)s. Engines that have it: %(engines)s."
+    message = _("The engine %(engine)s has no control of %(control)s. Engines that have it: %(engines)s.")
     fields.refuse(name, "unsupported_control", message, engine=card.name, control=name, engines=able)
 
 
@@ -63,22 +77,21 @@ def _emotion(fields: Fields) -> Emotion | None:
     if isinstance(value, str):
         value = {"name": value}
     if not isinstance(value, dict):
-        fields.refuse("emotion", "not_an_emotion", "This must be a name or an object.")
+        fields.refuse("emotion", "not_an_emotion", _("This must be a name or an object."))
         return None
-    inner = Fields(value)
-    inner.refuse_unknown({"name", "vector", "text", "reference", "strength"})
-    ways = [name for name in ("name", "vector", "text", "reference") if inner.given(name)]
-    if len(ways) != 1:
-        fields.refuse("emotion", "not_an_emotion", "Give exactly one of name, vector, text and reference.")
-        return None
+    inner = fields.inner("emotion", value)
+    inner.refuse_unknown({*WAYS, "strength"})
     emotion = Emotion(
-        name=inner.text("name", default="", maximum=64).strip().lower() or None,
+        name=normalise(inner.text("name", default="", maximum=64)).lower() or None,
         vector=_vector(inner),
-        text=normalise(inner.text("text", default="", maximum=500)) or None,
+        text=normalise(inner.text("text", default="", maximum=500, controls=True)) or None,
         reference=inner.text("reference", default="", maximum=128) or None,
         strength=round(inner.number("strength", default=1.0, minimum=0, maximum=1), 3),
     )
-    inner.raise_if_wrong()
+    if inner.refused:
+        return None
+    if [getattr(emotion, way) for way in WAYS].count(None) != len(WAYS) - 1:
+        fields.refuse("emotion", "not_an_emotion", _("Give exactly one of name, vector, text and reference."))
     return None if emotion.name in NEUTRAL_EMOTIONS or emotion.strength == 0 else emotion
 
 
@@ -90,7 +103,7 @@ def _vector(fields: Fields) -> tuple[float, ...] | None:
         isinstance(item, (int, float)) and not isinstance(item, bool) for item in value
     )
     if not numbers or not 1 <= len(value) <= 64 or not all(0 <= item <= 1 for item in value):
-        fields.refuse("vector", "not_a_vector", "This must be a list of numbers from 0 to 1.")
+        fields.refuse("vector", "not_a_vector", _("This must be a list of numbers from 0 to 1."))
         return None
     return tuple(round(float(item), 3) for item in value)
 
@@ -100,7 +113,7 @@ def _pronunciations(fields: Fields) -> tuple[Pronunciation, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or len(value) > MAX_PRONUNCIATIONS:
-        message = "This must be a list of at most %(maximum)s objects."
+        message = _("This must be a list of at most %(maximum)s objects.")
         fields.refuse("pronunciations", "not_a_list", message, maximum=MAX_PRONUNCIATIONS)
         return ()
     found = [_pronunciation(fields, position, item) for position, item in enumerate(value)]
@@ -109,14 +122,21 @@ def _pronunciations(fields: Fields) -> tuple[Pronunciation, ...]:
 
 def _pronunciation(fields: Fields, position: int, item: Any) -> Pronunciation | None:
     name = f"pronunciations[{position}]"
-    kinds = [kind for kind in ("pinyin", "ipa", "alias") if isinstance(item, dict) and item.get(kind) is not None]
-    if len(kinds) != 1 or not isinstance(item.get("text"), str) or not isinstance(item[kinds[0]], str):
-        message = "Give text and exactly one of pinyin, ipa and alias, as strings."
+    inner = fields.inner(name, item if isinstance(item, dict) else {})
+    inner.refuse_unknown({"text", *KINDS})
+    kinds = [kind for kind in KINDS if inner.given(kind)]
+    if len(kinds) != 1 or not inner.given("text"):
+        message = _("Give text and exactly one of pinyin, ipa and alias, as strings.")
         fields.refuse(name, "not_a_pronunciation", message)
         return None
-    kind, text = kinds[0], normalise(item["text"])
-    value = canonical_pinyin(item[kind]) if kind == "pinyin" else normalise(item[kind])
+    kind = kinds[0]
+    text = normalise(inner.text("text", maximum=MAX_PRONOUNCED, controls=True))
+    given = inner.text(kind, maximum=MAX_PRONOUNCED, controls=True)
+    if inner.refused:
+        return None
+    value = canonical_pinyin(given) if kind == "pinyin" else normalise(given)
     if not value or not text:
-        fields.refuse(name, "not_a_pronunciation", "%(value)s is no %(kind)s.", value=item[kind][:64], kind=kind)
+        message = _("%(value)s is no %(kind)s.")
+        fields.refuse(name, "not_a_pronunciation", message, value=given if text else "text", kind=kind)
         return None
     return Pronunciation(text, kind, value)

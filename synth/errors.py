@@ -1,6 +1,7 @@
 """Speech errors. A failure of work is either worth a retry or permanent; the rest are problems of a request."""
 
 from tenants.errors import InvalidRequest, Problem
+from tenants.errors import untranslated as _
 
 
 class WorkError(Exception):
@@ -46,11 +47,18 @@ class InvalidSpeech(InvalidRequest):
     """A speech request that cannot be spoken."""
 
 
+class NotReady(Problem):
+    status = 409
+    code = "not_ready"
+    title = _("Not ready")
+    detail = _("This speech is still being made. Try again in a moment.")
+
+
 class ServiceUnavailable(Problem):
     status = 503
     code = "unavailable"
-    title = "Temporarily unavailable"
-    detail = "Try again in a moment."
+    title = _("Temporarily unavailable")
+    detail = _("Try again in a moment.")
 
 
 class SpeechFailed(Problem):
@@ -58,12 +66,12 @@ class SpeechFailed(Problem):
 
     status = 503
     code = "synthesis_failed"
-    title = "Speech failed"
-    detail = "The speech could not be made (%(code)s). Try again in a moment."
+    title = _("Speech failed")
+    detail = _("The speech could not be made (%(code)s). Try again in a moment.")
 
     @classmethod
     def of(cls, code: str, *, repeats: bool, job_id: str | None = None) -> "SpeechFailed":
-        detail = "The speech could not be made (%(code)s), and would not be if tried again." if repeats else None
+        detail = _("The speech could not be made (%(code)s), and would not be if tried again.") if repeats else None
         members = {"job_id": job_id} if job_id else None
         problem = cls(detail, code=code, params={"code": code}, retry_after=None if repeats else 5, members=members)
         problem.status = 422 if repeats else 503

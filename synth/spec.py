@@ -13,6 +13,7 @@ from synth.text.normalise import NORMALISER_VERSION, is_speakable, normalise
 from synth.text.scripts import characters_outside, detect_language
 from synth.text.split import SPLITTER_VERSION
 from synth.types import CacheMode, Delivery, EngineCard, Manner, Output, Spec, Voice
+from tenants.errors import untranslated as _
 
 MAX_CHARACTERS = 100_000
 MAX_WAITING_CHARACTERS = 5_000
@@ -59,7 +60,7 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
     fields.refuse_unknown(FIELDS)
     text = _text(fields)
     if not snapshot.cards:
-        raise ServiceUnavailable("No speech engine has started yet.", code="no_engine", retry_after=5)
+        raise ServiceUnavailable(_("No speech engine has started yet."), code="no_engine", retry_after=5)
     card, voice, language = _who_speaks(fields, text, snapshot)
     controls = read_controls(fields, card, snapshot.by_preference)
     output = _output(fields, house)
@@ -90,11 +91,11 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
 
 
 def _text(fields: Fields) -> str:
-    raw = fields.text("text", maximum=MAX_CHARACTERS)
+    raw = fields.text("text", maximum=MAX_CHARACTERS, controls=True)
     fields.raise_if_wrong()  # nothing below makes sense without the text
     text = normalise(raw)
     if not is_speakable(text):
-        fields.refuse("text", "nothing_to_say", "The text holds no letter and no digit: there is nothing to say.")
+        fields.refuse("text", "nothing_to_say", _("The text holds no letter and no digit: there is nothing to say."))
         fields.raise_if_wrong()
     return text
 
@@ -108,7 +109,7 @@ def _who_speaks(fields: Fields, text: str, snapshot: Snapshot) -> tuple[EngineCa
         voice = snapshot.voices.get(name)
         if voice is None:
             raise _refusal(
-                "voice", "unknown_voice", "There is no voice %(voice)s. GET /v1/voices lists them.", voice=name
+                "voice", "unknown_voice", _("There is no voice %(voice)s. GET /v1/voices lists them."), voice=name
             )
         card = snapshot.cards[voice.engine]
         language = _language_of_voice(asked, text, voice)
@@ -123,10 +124,9 @@ def _language_of_voice(asked: str, text: str, voice: Voice) -> str:
     if asked:
         language = _matching(asked, voice.languages)
         if language is None:
-            allowed = ", ".join(voice.languages)
-            message = "The voice %(voice)s does not speak %(language)s; it speaks: %(allowed)s."
-            params = {"voice": voice.name, "language": asked, "allowed": allowed}
-            raise _refusal("language", "unsupported_language", message, **params)
+            message = _("The voice %(voice)s does not speak %(language)s; it speaks: %(languages)s.")
+            params = {"voice": voice.name, "language": asked, "languages": ", ".join(voice.languages)}
+            raise _refusal("language", "unsupported_language", message, allowed=list(voice.languages), **params)
         return language
     return _matching(detect_language(text), voice.languages) or voice.languages[0]
 
@@ -136,9 +136,10 @@ def _card_for(asked: str, text: str, snapshot: Snapshot) -> tuple[EngineCard, st
     wanted = asked or detect_language(text)
     able = [(card, language) for card in snapshot.by_preference if (language := _matching(wanted, card.default_voices))]
     if not able:
-        allowed = ", ".join(sorted({language for card in snapshot.by_preference for language in card.default_voices}))
-        message = "No engine here speaks %(language)s by default; there are: %(allowed)s."
-        raise _refusal("language", "unsupported_language", message, language=wanted, allowed=allowed)
+        spoken = sorted({language for card in snapshot.by_preference for language in card.default_voices})
+        message = _("No engine here speaks %(language)s by default; there are: %(languages)s.")
+        params = {"language": wanted, "languages": ", ".join(spoken)}
+        raise _refusal("language", "unsupported_language", message, allowed=spoken, **params)
     covering = (pair for pair in able if not characters_outside(text, pair[0].scripts))
     return next(covering, able[0])
 
@@ -148,7 +149,7 @@ def _refuse_unspeakable(text: str, card: EngineCard, snapshot: Snapshot) -> None
     if not outside:
         return
     able = [other.name for other in snapshot.by_preference if not characters_outside(text, other.scripts)]
-    message = "The engine %(engine)s cannot speak: %(characters)s. Engines that can: %(engines)s."
+    message = _("The engine %(engine)s cannot speak: %(characters)s. Engines that can: %(engines)s.")
     params = {"engine": card.name, "characters": " ".join(outside), "engines": ", ".join(able) or "-"}
     raise _refusal("text", "unspeakable_characters", message, **params)
 
@@ -170,7 +171,7 @@ def _bitrate(fields: Fields, chosen: Format, rate: int) -> int | None:
     allowed = chosen.bitrates_for(rate)
     if not allowed:
         if fields.given("bitrate"):
-            fields.refuse("bitrate", "not_for_this_format", "%(format)s has no bitrate.", format=chosen.name)
+            fields.refuse("bitrate", "not_for_this_format", _("%(format)s has no bitrate."), format=chosen.name)
         return None
     return fields.integer_choice("bitrate", allowed, default=chosen.default_bitrate_for(rate))
 
@@ -187,7 +188,7 @@ def _voice_named(card: EngineCard, name: str) -> Voice:
     return next(voice for voice in card.voices if voice.name == name)
 
 
-def _refusal(field_name: str, code: str, message: str, **params: Any) -> InvalidSpeech:
+def _refusal(field_name: str, code: str, message: str, *, allowed: Any = None, **params: Any) -> InvalidSpeech:
     problems = Fields({})
-    problems.refuse(field_name, code, message, **params)
+    problems.refuse(field_name, code, message, allowed=allowed, **params)
     return problems.problem()

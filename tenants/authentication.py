@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 from tenants import keys, last_used
 from tenants.errors import Forbidden, Unauthenticated
+from tenants.errors import untranslated as _
 from tenants.models import ApiKey
 from tenants.types import Caller, TenantRef
 
@@ -23,8 +24,8 @@ class TenantSuspended(Forbidden):
     """Said only to a caller whose key is good."""
 
     code = "tenant_suspended"
-    title = "Tenant suspended"
-    detail = "This account is suspended. Ask the operator."
+    title = _("Tenant suspended")
+    detail = _("This account is suspended. Ask the operator.")
 
 
 def bearer_token(header: str | None) -> str:

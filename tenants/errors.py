@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 
+def untranslated(template: str) -> str:
+    """Marks a text that callers may see, so that translations of it are looked for. Import it as `_`."""
+    return template
+
+
+_ = untranslated
+
+
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """What is wrong with one input field, and what is allowed there.
@@ -29,8 +37,8 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
 
     status = 500
     code = "internal_error"
-    title = "Internal error"
-    detail = "Something went wrong on our side."
+    title = _("Internal error")
+    detail = _("Something went wrong on our side.")
 
     def __init__(
         self,
@@ -56,22 +64,29 @@ class Unauthenticated(Problem):
 
     status = 401
     code = "unauthenticated"
-    title = "Not authenticated"
-    detail = "Send a valid API key: Authorization: Bearer <key>."
+    title = _("Not authenticated")
+    detail = _("Send a valid API key: Authorization: Bearer <key>.")
 
 
 class Forbidden(Problem):
     status = 403
     code = "forbidden"
-    title = "Not allowed"
-    detail = "This key lacks the scope %(scope)s."
+    title = _("Not allowed")
+    detail = _("This key lacks the scope %(scope)s.")
 
 
 class NotFound(Problem):
     status = 404
     code = "not_found"
-    title = "Not found"
-    detail = "There is nothing here under this id."
+    title = _("Not found")
+    detail = _("There is nothing here under this id.")
+
+
+class UnsupportedMediaType(Problem):
+    status = 415
+    code = "unsupported_media_type"
+    title = _("Unsupported media type")
+    detail = _("Send the body as application/json.")
 
 
 class InvalidRequest(Problem):
@@ -79,5 +94,5 @@ class InvalidRequest(Problem):
 
     status = 422
     code = "invalid_request"
-    title = "Invalid request"
-    detail = "The request cannot be used: see fields."
+    title = _("Invalid request")
+    detail = _("The request cannot be used: see fields.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rest_framework.permissions import BasePermission
 
 from tenants.errors import Forbidden, Unauthenticated
+from tenants.errors import untranslated as _
 from tenants.types import Caller
 
 if TYPE_CHECKING:  # REST framework's views import this file through the settings
@@ -30,7 +31,7 @@ class HasScope(BasePermission):
 def require_scope(caller: Caller, scope: str | None) -> None:
     """Raise Forbidden unless the caller holds the scope. None, a method without a declared scope, is refused."""
     if scope is None:
-        raise Forbidden("No key may do this here.")
+        raise Forbidden(_("No key may do this here."))
     if scope not in caller.scopes:
         raise Forbidden(params={"scope": scope})
 

@@ -12,7 +12,8 @@ from rest_framework.response import Response
 
 from tenants.authentication import CHALLENGE
 from tenants.context import request_id
-from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem
+from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem, UnsupportedMediaType
+from tenants.errors import untranslated as _
 
 logger = logging.getLogger(__name__)
 
@@ -22,36 +23,50 @@ MEDIA_TYPE = "application/problem+json"
 class BodyTooLarge(Problem):
     status = 413
     code = "body_too_large"
-    title = "Body too large"
-    detail = "The body is larger than a request may be."
+    title = _("Body too large")
+    detail = _("The body is larger than a request may be.")
 
 
 class BadBody(Problem):
     status = 400
     code = "bad_body"
-    title = "Unreadable body"
-    detail = "The body cannot be read as what its Content-Type says."
+    title = _("Unreadable body")
+    detail = _("The body cannot be read as what its Content-Type says.")
 
 
 class MethodNotAllowed(Problem):
     status = 405
     code = "method_not_allowed"
-    title = "Method not allowed"
-    detail = "This address does not take this method."
+    title = _("Method not allowed")
+    detail = _("This address does not take this method.")
 
 
 class NotAcceptable(Problem):
     status = 406
     code = "not_acceptable"
-    title = "Not acceptable"
-    detail = "This address cannot answer in a form that Accept allows."
+    title = _("Not acceptable")
+    detail = _("This address cannot answer in a form that Accept allows.")
 
 
-class UnsupportedMediaType(Problem):
-    status = 415
-    code = "unsupported_media_type"
-    title = "Unsupported media type"
-    detail = "Send the body as application/json."
+class PreconditionFailed(Problem):
+    status = 412
+    code = "precondition_failed"
+    title = _("Precondition failed")
+    detail = _("What is here is not what If-Match names.")
+
+
+class RangeNotSatisfiable(Problem):
+    status = 416
+    code = "range_not_satisfiable"
+    title = _("Range not satisfiable")
+    detail = _("The range begins beyond the end; Content-Range tells the size.")
+
+
+class BadRequest(Problem):
+    status = 400
+    code = "bad_request"
+    title = _("Bad request")
+    detail = _("The request cannot be understood.")
 
 
 KNOWN: tuple[tuple[type[BaseException], type[Problem]], ...] = (
@@ -64,6 +79,9 @@ KNOWN: tuple[tuple[type[BaseException], type[Problem]], ...] = (
     (exceptions.NotAcceptable, NotAcceptable),
     (exceptions.UnsupportedMediaType, UnsupportedMediaType),
 )
+BY_STATUS: dict[int, type[Problem]] = {
+    kind.status: kind for kind in (NotFound, MethodNotAllowed, PreconditionFailed, RangeNotSatisfiable)
+}
 
 
 def as_problem(error: BaseException) -> Problem | None:
@@ -78,9 +96,7 @@ def as_problem(error: BaseException) -> Problem | None:
 def _invalid(details: Any) -> Problem:
     """REST framework's own refusals of fields, in our shape."""
     fields = [
-        FieldProblem(name, str(item["code"]), str(item["message"]).replace("%", "%%"))
-        for name, items in details.items()
-        for item in items
+        FieldProblem(name, str(item["code"]), str(item["message"])) for name, items in details.items() for item in items
     ]
     return InvalidRequest(fields=tuple(fields))
 
@@ -109,6 +125,18 @@ def respond(problem: Problem) -> HttpResponse:
     return response
 
 
+def in_our_words(response: HttpResponse) -> HttpResponse:
+    """A refusal that has no words of ours, from Django or a plain view, with its headers and a body like all others."""
+    kind = BY_STATUS.get(response.status_code, BadRequest if response.status_code < 500 else Problem)
+    problem = kind()
+    problem.status = response.status_code
+    told = respond(problem)
+    for name, value in response.items():
+        if name.lower() not in {"content-type", "content-length"}:
+            told.setdefault(name, value)
+    return told
+
+
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """REST framework's EXCEPTION_HANDLER. What is not known passes on, to become a 500 below."""
     problem = as_problem(error)
@@ -134,6 +162,10 @@ def for_views(request: HttpRequest, error: Exception) -> HttpResponse | None:
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 - Django's signature
     """Django's handler404."""
     return respond(NotFound())
+
+
+def is_problem(response: HttpResponse) -> bool:
+    return response.get("Content-Type") == MEDIA_TYPE
 
 
 def is_api(request: HttpRequest) -> bool:

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.urls import path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 import tenants.api.schema  # noqa: F401 - tells the OpenAPI document how callers authenticate
 from synth.api.files import serve_file
@@ -17,7 +17,7 @@ urlpatterns = [
     path("v1/speech/<str:speech_id>/audio", SpeechAudio.as_view(), name="speech-audio"),
     path("v1/voices", Voices.as_view(), name="voices"),
     path("v1/engines", Engines.as_view(), name="engines"),
-    path("v1/openapi.json", SpectacularAPIView.as_view(), name="openapi"),
+    path("v1/openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs/", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
     path("files/<path:name>", serve_file, name="file"),
     path("healthz", healthz),

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from synth import selectors, service, wiring
 from synth.api.paging import NewestFirst
-from synth.api.presenting import entry_body, job_body
+from synth.api.presenting import RETRY_AFTER, entry_body, job_body
 from synth.api.ranges import stream_object
 from synth.api.serializers import (
     JobFilter,
@@ -22,11 +22,12 @@ from synth.api.serializers import (
     SpeechSerializer,
 )
 from synth.audio.formats import get_format
-from synth.errors import ObjectMissing, ServiceUnavailable, StorageUnavailable
+from synth.errors import NotReady, ObjectMissing, ServiceUnavailable, StorageUnavailable
 from synth.keys import object_name
+from synth.models.states import OPEN
 from synth.types import StoredAudio
 from tenants.authentication import caller_of
-from tenants.errors import NotFound
+from tenants.errors import NotFound, Problem
 from tenants.ids import parse_id
 from tenants.scopes import SPEECH_READ, SPEECH_WRITE
 
@@ -61,7 +62,7 @@ class SpeechCollection(APIView):
             200: SpeechSerializer,
             (200, "audio/*"): OpenApiTypes.BINARY,
             202: PendingSpeechSerializer,
-            **dict.fromkeys((400, 401, 403, 413, 422, 503), PROBLEM),
+            **dict.fromkeys((400, 401, 403, 413, 415, 422, 503), PROBLEM),
         },
     )
     def post(self, request: Request) -> Response:
@@ -106,9 +107,8 @@ class SpeechAudio(APIView):
             (200, "audio/*"): OpenApiTypes.BINARY,
             (206, "audio/*"): OpenApiTypes.BINARY,
             304: None,
-            416: None,
             **REFUSALS,
-            503: PROBLEM,
+            **dict.fromkeys((409, 412, 416, 422, 503), PROBLEM),
         },
     )
     def get(self, request: Request, speech_id: str) -> HttpResponseBase:
@@ -122,6 +122,14 @@ class SpeechAudio(APIView):
             return self._stream(request, service.remake(caller_of(request), speech_id))
         except StorageUnavailable as error:
             raise ServiceUnavailable(code=error.code, retry_after=2) from error
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: ARG002
+        # A player's `Accept: audio/mpeg` asks for what is here, whichever renderer would word a refusal.
+        return super().perform_content_negotiation(request, force=True)
+
+    def _absence(self, request: Request, speech_id: str) -> Problem:
+        job = selectors.job(caller_of(request).tenant, speech_id)
+        return NotReady(retry_after=RETRY_AFTER) if job is not None and job.state in OPEN else NotFound()
 
     def _stream(self, request: Request, stored: StoredAudio) -> HttpResponseBase:
         extension = get_format(stored.format).extension

@@ -2,12 +2,17 @@
 
 from typing import Any
 
+from django.utils.translation import gettext
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
+from synth.api.paging import NewestFirst
+from synth.fields import MAX_UNKNOWN_TOLD
 from synth.models.states import State
 from synth.types import CacheMode, Delivery
 
 Body = serializers.Serializer[Any]
+PAGING = {NewestFirst.cursor_query_param, NewestFirst.page_size_query_param}
 
 
 class EmotionSerializer(Body):
@@ -128,6 +133,14 @@ class JobFilter(Body):
     category = serializers.CharField(required=False, max_length=64)
     created_after = serializers.DateTimeField(required=False)
     created_before = serializers.DateTimeField(required=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """A misspelt filter would list everything."""
+        unknown = sorted(data.keys() - self.fields.keys() - PAGING)[:MAX_UNKNOWN_TOLD]
+        if unknown:
+            told = ErrorDetail(gettext("There is no such field."), code="unknown_field")
+            raise serializers.ValidationError({name[:64]: [told] for name in unknown})
+        return super().to_internal_value(data)
 
 
 class VoiceSerializer(Body):

@@ -19,7 +19,8 @@ from synth.types import Delivery
 from tenants import keys, last_used
 from tenants.authentication import bearer_token, identify
 from tenants.context import request_id
-from tenants.errors import Forbidden, Problem, Unauthenticated
+from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
+from tenants.errors import untranslated as _
 from tenants.permissions import require_scope
 from tenants.scopes import SPEECH_WRITE
 from tenants.types import Caller
@@ -30,8 +31,8 @@ MAX_RELOADS = 4
 class NotJson(Problem):
     status = 400
     code = "bad_json"
-    title = "Unreadable body"
-    detail = "The body is not valid JSON in UTF-8: %(reason)s."
+    title = _("Unreadable body")
+    detail = _("The body is not valid JSON in UTF-8: %(reason)s.")
 
 
 @csrf_exempt
@@ -45,7 +46,7 @@ def speech(request: HttpRequest) -> HttpResponseBase:
         raise Unauthenticated
     snapshot = wiring.snapshots().of_key(key)
     payload: Any = None
-    for _ in range(MAX_RELOADS):
+    for _attempt in range(MAX_RELOADS):
         try:
             caller = _identify(snapshot, key, token)
             payload = _payload(request) if payload is None else payload
@@ -73,6 +74,8 @@ def _identify(snapshot: Snapshot | None, key: keys.ParsedKey, token: str) -> Cal
 
 
 def _payload(request: HttpRequest) -> Any:
+    if request.content_type not in {"application/json", ""}:
+        raise UnsupportedMediaType
     try:
         return orjson.loads(request.body)
     except orjson.JSONDecodeError as error:
@@ -86,7 +89,7 @@ def _speak(caller: Caller, snapshot: Snapshot | None, payload: Any) -> HttpRespo
     if spoken.stored is None:
         return _pending(spoken)
     if request.delivery is Delivery.BINARY:
-        return _binary(spoken)
+        return _binary(spoken, request)
     return _finished(spoken, caller, request)
 
 
@@ -105,12 +108,13 @@ def _pending(spoken: Speech) -> HttpResponse:
     return response
 
 
-def _binary(spoken: Speech) -> HttpResponse:
+def _binary(spoken: Speech, request: SpeechRequest) -> HttpResponse:
     stored = spoken.stored
     assert stored is not None  # noqa: S101
     response = HttpResponse(spoken.audio, content_type=stored.media_type)
     response["ETag"] = f'"{stored.digest}"'
     response["X-Speech-Id"] = spoken.id
+    response["X-Characters"] = str(request.characters)
     response["X-Cache"] = spoken.cache_status
     response["X-Audio-Duration"] = f"{stored.duration:.3f}"
     response["Age"] = str(int(spoken.age))

@@ -18,6 +18,7 @@ from synth.errors import ObjectMissing, Permanent, StorageUnavailable
 from synth.storage._limits import check_expiry, check_name, check_range
 from synth.storage.base import ObjectInfo, ObjectStore
 from tenants.errors import Problem
+from tenants.errors import untranslated as _
 
 OPTIONS = frozenset({"root", "base_url", "signing_key", "previous_signing_key"})
 CHUNK = 64 * 1024
@@ -44,15 +45,15 @@ class UrlInvalid(Problem):
 
     status = 403
     code = "url_invalid"
-    title = "Invalid URL"
-    detail = "This address was not signed by us or was altered. Ask for a fresh one."
+    title = _("Invalid URL")
+    detail = _("This address was not signed by us or was altered. Ask for a fresh one.")
 
 
 class UrlExpired(Problem):
     status = 403
     code = "url_expired"
-    title = "Expired URL"
-    detail = "This address has expired. Ask for a fresh one."
+    title = _("Expired URL")
+    detail = _("This address has expired. Ask for a fresh one.")
 
 
 class UrlSigner:
