@@ -29,6 +29,8 @@ DATABASES: dict[str, dict[str, Any]] = {
     "default": env.database("DATABASE_URL", f"sqlite:///{VAR_DIR / 'refrain.sqlite3'}")
 }
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file needs no pool, and opening it costs as much as several queries.
+    DATABASES["default"]["CONN_MAX_AGE"] = None
     # WAL and IMMEDIATE together: anything less answers "database is locked" under several writers.
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,

@@ -82,12 +82,10 @@ def _candidates(mine: QuerySet[Synthesis], *, lower_first: bool) -> QuerySet[Syn
     tenants = list(ready.values("priority", "tenant_id").annotate(oldest=Min("created_at")).order_by("priority"))
     if not tenants:
         return None
-    running = _running_by_tenant(mine)
     best_class = tenants[0]["priority"]
-    chosen = min(
-        (row for row in tenants if row["priority"] == best_class),
-        key=lambda row: (running.get(row["tenant_id"], 0), row["oldest"]),
-    )
+    rivals = [row for row in tenants if row["priority"] == best_class]
+    running = _running_by_tenant(mine) if len(rivals) > 1 else {}
+    chosen = min(rivals, key=lambda row: (running.get(row["tenant_id"], 0), row["oldest"]))
     return ready.filter(priority=best_class, tenant_id=chosen["tenant_id"]).order_by("created_at", "id")
 
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q
 
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import fenced
-from tenants.ids import new_id
 from tenants.types import TenantRef
 
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
@@ -57,7 +56,7 @@ def synthesis_succeeded(claim: Synthesis, *, digest: str, duration: float, secon
 
 def hand_on(rendering_ids: Iterable[UUID]) -> int:
     """Queue those waiting renderings whose sentences are all in; how many. Called in a transaction."""
-    waiting = Rendering.objects.select_for_update().filter(id__in=list(rendering_ids), state=State.WAITING)
+    waiting = Rendering.objects.select_for_update().filter(id__in=rendering_ids, state=State.WAITING)
     locked = [row.id for row in waiting.order_by("id").only("id")]
     # Asked under the locks: of two sentences that come in at once, the later one sees that it is the last.
     lacking = RenderingPart.objects.filter(rendering=OuterRef("id"), digest="")
@@ -147,14 +146,14 @@ def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entr
 
 def put_entry(entry: Entry) -> Entry:
     """Write the catalogue row of a key, over the one that is there: its id stays, so that links to it go on working."""
-    entry.id = entry.id or new_id()
-    Entry.objects.bulk_create(
-        [entry],
-        update_conflicts=True,
-        unique_fields=["tenant", "kind", "key"],
-        update_fields=list(ENTRY_FIELDS),
-    )
-    return Entry.objects.get(tenant_id=entry.tenant_id, kind=entry.kind, key=entry.key)
+    same_key = Entry.objects.filter(tenant_id=entry.tenant_id, kind=entry.kind, key=entry.key)
+    try:
+        with transaction.atomic():
+            entry.save(force_insert=True)
+    except IntegrityError:
+        same_key.update(**{name: getattr(entry, name) for name in ENTRY_FIELDS})
+        return same_key.get()
+    return entry
 
 
 def forget_entry(tenant: TenantRef, kind: str, key: str) -> None:

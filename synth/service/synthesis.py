@@ -21,13 +21,15 @@ from synth.queue.lease import end_this_process, kept_alive
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, synthesis_failed, synthesis_retries, synthesis_succeeded
-from synth.types import Pcm, Segment
+from synth.types import EngineCard, Pcm, Segment
 from tenants.types import TenantRef
 
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 30.0
 STORED_FORMAT = "flac"
+ALIVE_EVERY = 20.0
+_told_alive: dict[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def drain_engine(engine: Engine, worker: Worker) -> None:
     """Speak sentence after sentence for at most 30 s, then ring again. Looks for a shutdown between two."""
     card, doorbell = engine.card, wiring.doorbell()
     doorbell.answered(engine_queue(card.name))
-    cards.seen(card.name, card.model_version)
+    _tell_alive(card)
     ends_at = time.monotonic() + DRAIN_SECONDS
     first = True
     while time.monotonic() < ends_at and not stopping.is_set():
@@ -54,6 +56,14 @@ def drain_engine(engine: Engine, worker: Worker) -> None:
         first = False
         synthesize(claim, engine)
     doorbell.ring_engine(card.name)
+
+
+def _tell_alive(card: EngineCard) -> None:
+    """Note on the card that a worker lives, not at every bell."""
+    now = time.monotonic()
+    if now - _told_alive.get(card.name, -ALIVE_EVERY) >= ALIVE_EVERY:
+        cards.seen(card.name, card.model_version)
+        _told_alive[card.name] = now
 
 
 def synthesize(claim: Synthesis, engine: Engine) -> None:
