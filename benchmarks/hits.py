@@ -29,9 +29,8 @@ def main() -> None:
         clients = _Clients(stack)
         for phrase in PHRASES:
             assert clients.speak(phrase, "url").status_code == 200
-        print(
-            f"| {arguments.rate:g} requests a second for {arguments.seconds:g} s | median ms | p95 ms | p99 ms | of empty view |"
-        )
+        print(f"{arguments.rate:g} requests a second, for {arguments.seconds:g} s each\n")
+        print("| request | median ms | p95 ms | p99 ms | of the empty view |")
         print("|---|---|---|---|---|")
         empty = _measure(lambda _: clients.get().get("/healthz"), arguments.rate, arguments.seconds)
         _print("empty view", empty, empty)
