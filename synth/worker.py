@@ -9,14 +9,16 @@ import os
 import socket
 from typing import Any
 
-from celery.signals import worker_process_init, worker_shutting_down
+from celery.signals import worker_process_init, worker_ready, worker_shutting_down
 from django.conf import settings
 
 from synth import cards, wiring
+from synth.audio.encoding import warm_up
 from synth.conf import conf
 from synth.engines.base import Engine
 from synth.errors import EngineUnavailable
 from synth.queue.claim import Worker
+from synth.queue.doorbell import IO_QUEUE
 from synth.queue.shutdown import stopping
 
 logger = logging.getLogger(__name__)
@@ -53,6 +55,13 @@ def load_engines() -> None:
 def _start(**_: Any) -> None:
     wiring.forget_parts()
     load_engines()
+
+
+@worker_ready.connect
+def _warm_up(sender: Any, **_: Any) -> None:
+    """An io worker loads its codecs before the first rendition, not while a request waits for it."""
+    if IO_QUEUE in sender.app.amqp.queues.consume_from:
+        warm_up()
 
 
 @worker_shutting_down.connect
