@@ -75,6 +75,12 @@ def current_cards() -> tuple[EngineCard, ...]:
     return tuple(codec.from_json(EngineCard, row.card) for row in rows)
 
 
+def of_version(name: str, model_version: str) -> EngineCard | None:
+    """The card that this version of an engine published last, whether or not it is current."""
+    row = EngineCardRow.objects.filter(name=name, model_version=model_version).first()
+    return codec.from_json(EngineCard, row.card) if row and row.card else None
+
+
 def canaries_due(older_than: timedelta) -> Iterable[str]:
     """Engines whose workers were not heard of for so long: a bell tells whether they live."""
     rows = EngineCardRow.objects.filter(current=True, seen_at__lt=database_now() - older_than)

@@ -5,7 +5,7 @@ import time
 
 from django.db import transaction
 
-from synth import codec, wiring
+from synth import cards, codec, wiring
 from synth.audio.encoding import encode_clip
 from synth.audio.formats import get_format
 from synth.audio.pcm import CorruptAudio, from_flac, join, resample, set_loudness
@@ -21,7 +21,7 @@ from synth.queue.lease import kept_alive, let_the_lease_run_out
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, forget_entry, rendering_failed, rendering_retries, rendering_succeeded
-from synth.service.submission import open_syntheses
+from synth.service.submission import open_syntheses, segments_of
 from synth.service.synthesis import STORED_FORMAT
 from synth.stored import of_entry
 from synth.types import Clip, Pcm, Segment, Spec
@@ -154,32 +154,31 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
 def _remake(claim: Rendering, spec: Spec, lost: set[str]) -> None:
     """Back to waiting, with syntheses for the sentences that storage lost."""
     tenant = TenantRef(claim.tenant_id)
-    parts = list(RenderingPart.objects.filter(rendering=claim, key__in=lost).select_related("synthesis"))
-    segments = {segment_key(segment): segment for segment in _segments_of(parts, spec)}
+    segments = {key: segment for key, segment in _segments_by_key(spec).items() if key in lost}
     if set(segments) != lost:
         _fail(claim, Failure(code="segments_lost"))
         return
+    shared = "" if claim.stored else f":{claim.id.hex}"
     syntheses = open_syntheses(
         tenant,
-        [(key, key, segment) for key, segment in segments.items()],
+        [(f"{key}{shared}", key, segment) for key, segment in segments.items()],
         stored=claim.stored,
         category=claim.category,
         priority=claim.priority,
     )
     if not fenced(claim).update(state=State.WAITING, lease_until=None):
         return
-    for key, synthesis in syntheses.items():
-        forget_entry(tenant, Entry.Kind.SEGMENT, key)
-        RenderingPart.objects.filter(rendering=claim, key=key).update(digest="", synthesis=synthesis)
+    for synthesis in syntheses.values():
+        forget_entry(tenant, Entry.Kind.SEGMENT, synthesis.key)
+        RenderingPart.objects.filter(rendering=claim, key=synthesis.key).update(digest="", synthesis=synthesis)
     transaction.on_commit(lambda: wiring.doorbell().ring_engine(spec.manner.engine))
 
 
-def _segments_of(parts: list[RenderingPart], spec: Spec) -> list[Segment]:
-    """The segments behind parts: from their syntheses, or from the entries that they were taken from."""
-    keys = [part.key for part in parts if part.synthesis is None]
-    entries = Entry.objects.filter(kind=Entry.Kind.SEGMENT, key__in=keys, tenant_id=parts[0].rendering.tenant_id)
-    from_entries = [Segment(spec.manner, entry.text) for entry in entries]
-    return from_entries + [codec.from_json(Segment, part.synthesis.segment) for part in parts if part.synthesis]
+def _segments_by_key(spec: Spec) -> dict[str, Segment]:
+    """The sentences of a spec, cut as they were when it was submitted: by the limit of the engine's version."""
+    card = cards.of_version(spec.manner.engine, spec.manner.model_version)
+    segments = segments_of(spec, max_units=card.max_units) if card else []
+    return {segment_key(segment): segment for segment in segments}
 
 
 def _retry(claim: Rendering, failure: Failure) -> None:

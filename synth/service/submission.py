@@ -17,7 +17,7 @@ from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.states import OPEN, Priority, State
 from synth.spec import SpeechRequest
 from synth.text.split import split
-from synth.types import CacheMode, Segment
+from synth.types import CacheMode, Segment, Spec
 from tenants.ids import new_id
 from tenants.types import Caller, TenantRef
 
@@ -78,6 +78,12 @@ def submit(
         job = _create_job(order, rendering, caller=caller, request_id=request_id)
     _ring(order, rendering)
     return job
+
+
+def segments_of(spec: Spec, *, max_units: int) -> list[Segment]:
+    """The sentences of a spec, in order."""
+    pieces = split(spec.text, language=spec.manner.language, max_units=max_units)
+    return [Segment(spec.manner, piece.strip()) for piece in pieces]
 
 
 def open_syntheses(
@@ -180,7 +186,7 @@ def _refuse_if_made(order: Order) -> None:
 
 def _plan(order: Order, rendering: Rendering) -> None:
     """Link the rendering to what is stored and to the syntheses of what is not."""
-    segments = _segments(order)
+    segments = segments_of(order.request.spec, max_units=order.max_units)
     keys = [segment_key(segment) for segment in segments]
     stored = _stored_digests(order, keys) if order.request.cache is CacheMode.USE else {}
     missing = {key: segment for key, segment in zip(keys, segments, strict=True) if key not in stored}
@@ -219,12 +225,6 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
     """Take back the sentences that were opened in vain. Those that others wait for are no longer ours alone."""
     ids = [row.id for row in rows]
     Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
-
-
-def _segments(order: Order) -> list[Segment]:
-    spec = order.request.spec
-    pieces = split(spec.text, language=spec.manner.language, max_units=order.max_units)
-    return [Segment(spec.manner, piece.strip()) for piece in pieces]
 
 
 def _stored_digests(order: Order, keys: Sequence[str]) -> dict[str, str]:
