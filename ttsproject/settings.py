@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
+from synth.cache.incarnation import note_connection
 from ttsproject import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -61,6 +63,7 @@ CACHES = {
             "CONNECTION_POOL_KWARGS": {
                 "max_connections": env.integer("REDIS_POOL_SIZE", 32, minimum=2),
                 "timeout": 0.5,
+                "redis_connect_func": note_connection,
             },
             "SOCKET_CONNECT_TIMEOUT": env.number("REDIS_CONNECT_TIMEOUT", 0.5, minimum=0.01),
             "SOCKET_TIMEOUT": env.number("REDIS_TIMEOUT", 0.5, minimum=0.01),
@@ -195,10 +198,15 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_USE_FINDERS = True
+# Where the admin's login page leads when nobody asked for another page.
+LOGIN_REDIRECT_URL = "admin:index"
 UNFOLD = {
     "SITE_TITLE": "Refrain",
     "SITE_HEADER": "Refrain",
     "SITE_SYMBOL": "graphic_eq",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _request: static("synth/favicon.svg")},
+    ],
     "SHOW_VIEW_ON_SITE": False,
     "SIDEBAR": {"navigation": "ttsproject.navigation.sidebar"},
 }
