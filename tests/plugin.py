@@ -20,7 +20,6 @@ SQLITE = "sqlite"
 POSTGRESQL = "postgresql"
 # What decides that a test reads or writes rows, and so runs again on PostgreSQL.
 DATABASE_FIXTURES = frozenset({"db", "transactional_db", "live_server", "make_stack", "stack"})
-DATABASE_MARKS = ("django_db", "stack", "faults")
 SECRET_KEY = "tests-only-" + "x" * 50
 # A developer's own settings must not reach the tests.
 OURS = ("REFRAIN_", "REDIS_", "S3_", "CELERY_", "DATABASE_")
@@ -104,4 +103,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def uses_database(item: pytest.Item) -> bool:
     fixtures = frozenset(getattr(item, "fixturenames", ()))
-    return bool(fixtures & DATABASE_FIXTURES) or any(item.get_closest_marker(name) for name in DATABASE_MARKS)
+    return bool(fixtures & DATABASE_FIXTURES) or item.get_closest_marker("django_db") is not None
