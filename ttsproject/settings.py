@@ -76,9 +76,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = (
         # A bell carries no work, so a late one costs nothing; still it should come back before long.
         "visibility_timeout": 3600,
         "unacked_restore_interval": 10,
-        "socket_timeout": 2,
+        # A request rings too: with the broker away it must not wait. Rows and sweeper keep the work.
+        "socket_timeout": 1,
         "socket_connect_timeout": 1,
-        "retry_on_timeout": True,
+        "max_retries": 0,
         "queue_order_strategy": "round_robin",
     }
     if CELERY_BROKER_URL.startswith(("redis", "sentinel"))

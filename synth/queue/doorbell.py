@@ -25,6 +25,7 @@ class Doorbell:
     def __init__(self, connect: Callable[[], Redis]) -> None:
         self._connect = connect
         self._broker = Breaker("the broker", pause=3.0)
+        self._flags = Breaker("the Redis of the bells", pause=3.0)
 
     def ring_engine(self, engine: str) -> None:
         self._ring(engine_queue(engine), "synth.drain_engine", [engine])
@@ -40,7 +41,7 @@ class Doorbell:
             logger.debug("bell of %s not taken down: %s", queue, error)
 
     def _ring(self, queue: str, task: str, arguments: list[str]) -> None:
-        if self._is_ringing(queue) or not self._broker.allows():
+        if not self._broker.allows() or self._is_ringing(queue):
             return
         try:
             current_app.signature(task, args=arguments).apply_async(
@@ -52,10 +53,16 @@ class Doorbell:
             self._broker.succeeded()
 
     def _is_ringing(self, queue: str) -> bool:
-        try:
-            return not self._connect().set(_flag(queue), 1, nx=True, px=BELL_TTL_MS)
-        except (RedisError, OSError):
+        """False when nobody can tell: one message too many is better than none."""
+        if not self._flags.allows():
             return False
+        try:
+            ringing = not self._connect().set(_flag(queue), 1, nx=True, px=BELL_TTL_MS)
+        except (RedisError, OSError) as error:
+            self._flags.failed(error)
+            return False
+        self._flags.succeeded()
+        return ringing
 
 
 def _flag(queue: str) -> str:
