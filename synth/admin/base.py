@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -101,6 +102,11 @@ def excerpt(text: str | None) -> str:
 
 def seconds(value: float | None) -> str:
     return "" if value is None else f"{value:.2f} s"
+
+
+def readable_json(value: Any) -> SafeString:
+    """JSON as people write it: Django's own display turns Chinese into escapes."""
+    return format_html('<pre class="refrain-text">{}</pre>', json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def link(name: str, row_id: Any, text: Any) -> SafeString:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from synth.admin import filters
-from synth.admin.base import ReadOnlyAdmin, beginning, excerpt, seconds
+from synth.admin.base import ReadOnlyAdmin, beginning, excerpt, readable_json, seconds
 from synth.admin.player import player
 from synth.models import Entry
 from synth.stored import of_entry
@@ -33,7 +33,7 @@ class EntryAdmin(ReadOnlyAdmin):
     fieldsets = [
         (None, {"fields": ["public_id", "text_whole", "listen", "tenant", "kind", "category"]}),
         (_("Sound"), {"fields": ["voice", "engine", "model_version", "length", "format", "media_type", "sample_rate"]}),
-        (_("Storage"), {"fields": ["size_label", "digest", "key", "made_at", "created_at", "provenance"]}),
+        (_("Storage"), {"fields": ["size_label", "digest", "key", "made_at", "created_at", "provenance_json"]}),
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
@@ -63,3 +63,7 @@ class EntryAdmin(ReadOnlyAdmin):
     @display(description=_("id"))
     def public_id(self, entry: Entry) -> str:
         return public_id("ent", entry.id)
+
+    @display(description=_("provenance"))
+    def provenance_json(self, entry: Entry) -> SafeString:
+        return readable_json(entry.provenance)

@@ -20,7 +20,7 @@ from unfold.forms import BaseDialogForm
 
 from synth import service
 from synth.admin import filters
-from synth.admin.base import QueueAdmin, link, seconds
+from synth.admin.base import QueueAdmin, link, readable_json, seconds
 from synth.admin.player import player
 from synth.admin.sentences import sentences_table
 from synth.models import Job
@@ -52,7 +52,7 @@ class JobAdmin(QueueAdmin):
     fieldsets = [
         (None, {"fields": ["job_id", "state", "text", "listen", "tenant", "rendering_link"]}),
         (_("Request"), {"fields": [
-            "voice", "engine", "language", "cache", "priority_name", "category", "characters", "metadata",
+            "voice", "engine", "language", "cache", "priority_name", "category", "characters", "metadata_json",
             "request_id", "api_key",
         ]}),
         (_("Times"), {"fields": ["created_at", "ended_at", "waited"]}),
@@ -118,3 +118,7 @@ class JobAdmin(QueueAdmin):
     @display(description=_("API key"))
     def api_key(self, job: Job) -> str:
         return link("tenants_apikey", job.api_key_id, job.api_key_id) if job.api_key_id else ""
+
+    @display(description=_("metadata"))
+    def metadata_json(self, job: Job) -> SafeString:
+        return readable_json(job.metadata)

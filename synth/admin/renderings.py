@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from synth.admin import filters
-from synth.admin.base import QueueAdmin, beginning, excerpt, link, seconds
+from synth.admin.base import QueueAdmin, beginning, excerpt, link, readable_json, seconds
 from synth.admin.player import player
 from synth.admin.sentences import sentences_table
-from synth.models import Rendering
+from synth.models import Job, Rendering
 from synth.models.states import State
 from synth.stored import of_rendering
 from tenants.types import TenantRef
@@ -40,7 +40,7 @@ class RenderingAdmin(QueueAdmin):
         (_("Run"), {"fields": ["attempt", "worker", "lease_until", "not_before", "created_at", "ended_at"]}),
         (_("Result"), {"fields": ["entry_link", "format", "length", "size", "digest"]}),
         (_("Error"), {"fields": ["error_code", "error_detail"]}),
-        (_("Request"), {"fields": ["priority_name", "category", "stored", "key", "spec"]}),
+        (_("Request"), {"fields": ["priority_name", "category", "stored", "key", "spec_json"]}),
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Rendering]:
@@ -48,7 +48,10 @@ class RenderingAdmin(QueueAdmin):
         return rows.defer("spec").annotate(text_beginning=beginning(KeyTextTransform("text", "spec")))
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        context["sentences"] = sentences_table(kwargs["obj"])
+        rendering = kwargs["obj"]
+        context["sentences"] = sentences_table(rendering)
+        # Once here: a template reads each field several times.
+        rendering.newest_jobs = list(rendering.jobs.order_by("-created_at", "-id")[:JOBS_SHOWN])
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 
@@ -62,13 +65,14 @@ class RenderingAdmin(QueueAdmin):
 
     @display(description=_("listen"))
     def listen(self, rendering: Rendering) -> str:
-        job = rendering.jobs.filter(state=State.SUCCEEDED).select_related("rendering").first()
-        return player(TenantRef(rendering.tenant_id), of_rendering(job)) if job else ""
+        job = next(iter(_jobs(rendering)), None)
+        if job is None or rendering.state != State.SUCCEEDED:
+            return ""
+        return player(TenantRef(rendering.tenant_id), of_rendering(job))
 
     @display(description=_("jobs"))
     def job_links(self, rendering: Rendering) -> str:
-        jobs = rendering.jobs.order_by("created_at", "id")[:JOBS_SHOWN]
-        return format_html_join(", ", "{}", ((link("synth_job", job.id, job.public_id),) for job in jobs))
+        return format_html_join(", ", "{}", ((link("synth_job", job.id, job.public_id),) for job in _jobs(rendering)))
 
     @display(description=_("entry"))
     def entry_link(self, rendering: Rendering) -> str:
@@ -77,3 +81,11 @@ class RenderingAdmin(QueueAdmin):
     @display(description=_("duration"), ordering="duration")
     def length(self, rendering: Rendering) -> str:
         return seconds(rendering.duration)
+
+    @display(description=_("spec"))
+    def spec_json(self, rendering: Rendering) -> SafeString:
+        return readable_json({name: value for name, value in rendering.spec.items() if name != "text"})
+
+
+def _jobs(rendering: Rendering) -> list[Job]:
+    return getattr(rendering, "newest_jobs", [])

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from synth.admin import filters
-from synth.admin.base import QueueAdmin, excerpt, seconds
+from synth.admin.base import QueueAdmin, excerpt, readable_json, seconds
 from synth.models import Synthesis
 
 
@@ -27,7 +27,7 @@ class SynthesisAdmin(QueueAdmin):
         (_("Run"), {"fields": ["attempt", "worker", "engine_time", "length", "lease_until", "not_before"]}),
         (_("Times"), {"fields": ["created_at", "started_at", "ended_at"]}),
         (_("Error"), {"fields": ["error_code", "error_detail"]}),
-        (_("Request"), {"fields": ["priority_name", "category", "stored", "key", "digest", "segment"]}),
+        (_("Request"), {"fields": ["priority_name", "category", "stored", "key", "digest", "segment_json"]}),
     ]
 
     @display(description=_("sentence"))
@@ -45,3 +45,7 @@ class SynthesisAdmin(QueueAdmin):
     @display(description=_("duration"), ordering="duration")
     def length(self, synthesis: Synthesis) -> str:
         return seconds(synthesis.duration)
+
+    @display(description=_("segment"))
+    def segment_json(self, synthesis: Synthesis) -> SafeString:
+        return readable_json({name: value for name, value in synthesis.segment.items() if name != "text"})
