@@ -80,9 +80,6 @@ class Snapshots:
             if snapshot is None:
                 self._by_tenant.pop(tenant_id, None)
                 return None
-            held = self._by_tenant.get(tenant_id)
-            if held is not None and held.version > snapshot.version:
-                return held
             self._by_tenant[tenant_id] = snapshot
             for lookup in snapshot.keys:
                 self._tenant_of[lookup] = tenant_id

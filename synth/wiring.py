@@ -6,6 +6,7 @@ from django.conf import settings
 from django_redis import get_redis_connection
 from redis import Redis
 
+from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
 from synth.cache.store import RenditionCache
 from synth.conf import conf
@@ -29,7 +30,7 @@ def redis() -> Redis:
 
 @cache
 def rendition_cache() -> RenditionCache:
-    return RenditionCache(redis, audio_limit=conf().l2_audio_limit, expiry=conf().l2_expiry)
+    return RenditionCache(redis, audio_limit=conf().l2_audio_limit, expiry=conf().l2_expiry, incarnation=incarnation)
 
 
 @cache

@@ -53,7 +53,7 @@ def speech(request: HttpRequest) -> HttpResponseBase:
             return _speak(caller, snapshot, payload)
         except StaleSnapshot:
             pass
-        except (Unauthenticated, Forbidden, InvalidSpeech, ServiceUnavailable):
+        except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
             # A refusal out of memory counts only when the memory is right.
             if snapshot is None or service.is_fresh(snapshot):
                 raise

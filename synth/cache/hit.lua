@@ -13,7 +13,8 @@ local entry = redis.call('HMGET', KEYS[2], 'meta', 'made', 'digest')
 if not entry[1] then
   return {'miss'}
 end
-local age = tonumber(redis.call('TIME')[1]) - tonumber(entry[2])
+local now = redis.call('TIME')
+local age = math.max(0, tonumber(now[1]) + tonumber(now[2]) / 1000000 - tonumber(entry[2]))
 if age > tonumber(ARGV[2]) then
   return {'expired'}
 end
@@ -22,4 +23,4 @@ local audio = false
 if ARGV[3] == '1' and entry[3] ~= ARGV[4] then
   audio = redis.call('GET', KEYS[3])
 end
-return {'hit', entry[1], age, audio}
+return {'hit', entry[1], string.format('%.3f', age), audio}

@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
+from cachetools import LRUCache
 from redis import Redis, RedisError
 
 from synth.cache.breaker import Breaker
+from synth.cache.incarnation import Incarnation
 from synth.keys import Kind, redis_key
 from synth.types import StoredAudio
 from tenants.types import TenantRef
@@ -22,13 +25,15 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
+MAX_CONFIRMED = 5_000
+
 
 class Status(StrEnum):
     HIT = "hit"
     MISS = "miss"
     EXPIRED = "expired"
     STALE = "stale"  # the caller's snapshot is old: load it again
-    RELOAD = "reload"  # Redis knows no version, or an older one: tell it
+    RELOAD = "reload"  # Redis knows no version, an older one, or was away meanwhile: ask the database, and confirm
     AWAY = "away"
 
 
@@ -43,10 +48,19 @@ class Lookup:
 
 
 class RenditionCache:
-    """One per process. `connect` gives a client of the bounded pool; each method is one round trip."""
+    """One per process. `connect` gives a client of the bounded pool; each method is one round trip.
 
-    def __init__(self, connect: Callable[[], Redis], *, audio_limit: int, expiry: int) -> None:
+    Redis is believed about a tenant's version only after the database has confirmed it once since Redis was last
+    away: a Redis that came back may know an older one.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Redis], *, audio_limit: int, expiry: int, incarnation: Incarnation
+    ) -> None:
         self._connect = connect
+        self._incarnation = incarnation
+        self._lock = Lock()
+        self._confirmed: LRUCache[UUID, int] = LRUCache(MAX_CONFIRMED)
         self._audio_limit = audio_limit
         self._expiry = expiry
         self._breaker = Breaker("the cache")
@@ -61,7 +75,7 @@ class RenditionCache:
         answer = self._run("hit", keys, arguments, default=None)
         if answer is None:
             return Lookup(Status.AWAY)
-        status = Status(answer[0].decode())
+        status = Status(answer[0].decode()) if self._is_confirmed(tenant) else Status.RELOAD
         if status is not Status.HIT:
             return Lookup(status)
         return Lookup(status, StoredAudio(**orjson.loads(answer[1])), float(answer[2]), answer[3])
@@ -75,33 +89,62 @@ class RenditionCache:
     def forget(self, tenant: TenantRef, key: str) -> None:
         self._guarded(lambda redis: redis.delete(*_entry_keys(tenant, key)), default=0)
 
-    def publish_versions(self, versions: Mapping[UUID, int]) -> None:
-        """Tell every process of new snapshot versions."""
-        for tenant_id, version in versions.items():
-            self._run("version", [redis_key(TenantRef(tenant_id), Kind.VERSION)], [version], default=None)
+    def publish_versions(self, versions: Mapping[UUID, int]) -> bool:
+        """Tell every process of new snapshot versions. Tried even while the breaker is open: the others may well
+
+        reach Redis, and must not go on with what was changed.
+        """
+
+        def call(redis: Redis) -> bool:
+            pipeline = redis.pipeline(transaction=False)
+            for tenant_id, version in versions.items():
+                name = redis_key(TenantRef(tenant_id), Kind.VERSION)
+                self._script("version", redis)(keys=[name], args=[version], client=pipeline)
+            pipeline.execute()
+            return True
+
+        return self._guarded(call, default=False, always=True)
+
+    def confirm(self, tenant: TenantRef, version: int, *, incarnation: int) -> None:
+        """Believe Redis about this tenant again: the database told its version after `incarnation` began."""
+        if self.publish_versions({tenant.id: version}):
+            with self._lock:
+                self._confirmed[tenant.id] = incarnation
+
+    @property
+    def incarnation(self) -> int:
+        return self._incarnation.number
 
     def version(self, tenant: TenantRef) -> int | None:
-        """The tenant's snapshot version; None when Redis is away or knows none."""
+        """The tenant's snapshot version; None when Redis is away, knows none, or cannot be believed yet."""
         value = self._guarded(lambda redis: redis.get(redis_key(tenant, Kind.VERSION)), default=None)
-        return None if value is None else int(value)
+        return None if value is None or not self._is_confirmed(tenant) else int(value)
+
+    def _is_confirmed(self, tenant: TenantRef) -> bool:
+        """To be asked after Redis has answered: the answer may have come over a new connection."""
+        with self._lock:
+            return self._confirmed.get(tenant.id) == self._incarnation.number
 
     def _run(self, name: str, keys: list[str], arguments: list[Any], *, default: Any) -> Any:
-        def call(redis: Redis) -> Any:
-            script = self._scripts.get(name)
-            if script is None:
-                source = Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
-                script = self._scripts[name] = redis.register_script(source)
-            return script(keys=keys, args=arguments, client=redis)
+        return self._guarded(
+            lambda redis: self._script(name, redis)(keys=keys, args=arguments, client=redis), default=default
+        )
 
-        return self._guarded(call, default=default)
+    def _script(self, name: str, redis: Redis) -> Any:
+        script = self._scripts.get(name)
+        if script is None:
+            source = Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
+            script = self._scripts[name] = redis.register_script(source)
+        return script
 
-    def _guarded(self, call: Callable[[Redis], Answer], *, default: Answer) -> Answer:
-        if not self._breaker.allows():
+    def _guarded(self, call: Callable[[Redis], Answer], *, default: Answer, always: bool = False) -> Answer:
+        if not self._breaker.allows() and not always:
             return default
         try:
             answer = call(self._connect())
         except (RedisError, OSError) as error:
             self._breaker.failed(error)
+            self._incarnation.was_away()
             return default
         self._breaker.succeeded()
         return answer

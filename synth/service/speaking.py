@@ -125,7 +125,8 @@ def signed_url(tenant: TenantRef, stored: StoredAudio) -> SignedUrl:
     ttl = conf().url_ttl
     held = wiring.local_cache().url(name, ttl=ttl)
     if held is None:
-        held = SignedUrl(wiring.object_store().url(name, expires_in=ttl), time.time() + ttl)
+        expires_at = time.time() + ttl  # before signing: never told later than it is
+        held = SignedUrl(wiring.object_store().url(name, expires_in=ttl), expires_at)
         wiring.local_cache().keep_url(name, held)
     return held
 
@@ -148,7 +149,7 @@ def _from_cache(snapshot: Snapshot, key: str, request: SpeechRequest) -> Speech 
 
 
 def _look_up(snapshot: Snapshot, key: str, *, want_audio: bool) -> Lookup:
-    """The one round trip; a second one only when Redis has to be told the tenant's version first."""
+    """The one round trip; more only when the database has to tell which version is right."""
     cache, local_key = wiring.rendition_cache(), redis_key(snapshot.tenant, Kind.AUDIO, key)
     for _ in range(2):
         found = cache.look_up(
@@ -159,14 +160,14 @@ def _look_up(snapshot: Snapshot, key: str, *, want_audio: bool) -> Lookup:
             want_audio=want_audio,
             held_digest=wiring.local_cache().digest(local_key) if want_audio else "",
         )
-        if found.status is Status.STALE:
-            raise StaleSnapshot
-        if found.status is Status.AWAY:
-            _require_version_of_database(snapshot)
-        if found.status is not Status.RELOAD:
+        if found.status in {Status.HIT, Status.MISS, Status.EXPIRED}:
             return found
+        incarnation = cache.incarnation
         _require_version_of_database(snapshot)
-        cache.publish_versions({snapshot.tenant.id: snapshot.version})
+        if found.status is Status.RELOAD:
+            cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
+        else:  # away, or ahead of a database that was restored from a backup
+            break
     return Lookup(Status.MISS)
 
 
@@ -181,11 +182,8 @@ def is_fresh(snapshot: Snapshot) -> bool:
 
 def _require_fresh(snapshot: Snapshot) -> None:
     """For requests that ask no cache: the snapshot must still be the tenant's latest."""
-    version = wiring.rendition_cache().version(snapshot.tenant)
-    if version is None:
+    if wiring.rendition_cache().version(snapshot.tenant) != snapshot.version:
         _require_version_of_database(snapshot)
-    elif version != snapshot.version:
-        raise StaleSnapshot
 
 
 def _require_version_of_database(snapshot: Snapshot) -> None:
