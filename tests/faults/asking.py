@@ -1,0 +1,117 @@
+"""Crowds of requests at one moment, and what the rows say afterwards: for the rows of the scoreboard and for flows."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import psycopg
+
+from tests.stack import Child, Stack
+
+ENDED = ("succeeded", "failed", "canceled")
+PATIENCE = 90.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer, and the seconds that it took. `status` is 0 when there was none."""
+
+    status: int
+    body: dict[str, Any]
+    seconds: float
+
+    @property
+    def sha256(self) -> str:
+        return str(self.body.get("sha256"))
+
+
+def crowd(stack: Stack, bodies: Sequence[dict[str, Any]], *, apis: Sequence[Child] | None = None) -> list[Answer]:
+    """Post all bodies at one moment, spread evenly over the API processes."""
+    doors = apis or [child for child in stack.children if child.port and child.alive]
+    headers = {"Authorization": f"Bearer {stack.seeded.owner}"}
+    limits = httpx.Limits(max_connections=None)
+    clients = [
+        httpx.Client(base_url=door.url, headers=headers, timeout=PATIENCE, trust_env=False, limits=limits)
+        for door in doors
+    ]
+    barrier = threading.Barrier(len(bodies))
+    answers: list[Answer] = [Answer(0, {}, 0.0)] * len(bodies)
+
+    def ask(number: int) -> None:
+        barrier.wait(PATIENCE)
+        answers[number] = post(clients[number % len(clients)], bodies[number])
+
+    threads = [threading.Thread(target=ask, args=(number,), daemon=True) for number in range(len(bodies))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(2 * PATIENCE)
+    for client in clients:
+        client.close()
+    return answers
+
+
+def post(client: httpx.Client, body: dict[str, Any]) -> Answer:
+    started = time.monotonic()
+    try:
+        response = client.post("/v1/speech", json=body)
+    except httpx.TransportError as error:
+        return Answer(0, {"error": repr(error)}, time.monotonic() - started)
+    return Answer(response.status_code, response.json(), time.monotonic() - started)
+
+
+def rows(stack: Stack, query: str) -> list[tuple[Any, ...]]:
+    """What the database of a stack answers, asked directly."""
+    url = stack.seeded.url
+    if url.startswith("postgresql"):
+        with psycopg.connect(url) as connection:
+            return connection.execute(query).fetchall()
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def number(stack: Stack, query: str) -> int:
+    return int(rows(stack, query)[0][0])
+
+
+def open_jobs(stack: Stack) -> int:
+    return number(stack, f"SELECT count(*) FROM synth_job WHERE state NOT IN {ENDED}")
+
+
+def jobs_in(stack: Stack, state: str) -> int:
+    return number(stack, f"SELECT count(*) FROM synth_job WHERE state = '{state}'")
+
+
+def wait_until_all_end(stack: Stack, jobs: int, *, seconds: float) -> float:
+    """Until so many jobs are there and all have ended; the seconds that it took. The time over: `seconds`."""
+    started = time.monotonic()
+    try:
+        stack.wait_until(
+            lambda: number(stack, "SELECT count(*) FROM synth_job") >= jobs and open_jobs(stack) == 0, seconds=seconds
+        )
+    except AssertionError:
+        return seconds
+    return time.monotonic() - started
+
+
+def double_results(stack: Stack) -> int:
+    """Sentences and renditions that were stored more often than once."""
+    syntheses = "SELECT count(*) - count(DISTINCT flight) FROM synth_synthesis WHERE state = 'succeeded'"
+    renderings = "SELECT count(*) - count(DISTINCT flight) FROM synth_rendering WHERE state = 'succeeded'"
+    return number(stack, syntheses) + number(stack, renderings)
+
+
+def runs_of(stack: Stack, text: str) -> int:
+    return sum(run["text"] == text for run in stack.runs())
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]
