@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from synth import codec
 from synth.models import EngineCardRow
@@ -16,19 +17,34 @@ GONE_AFTER = timedelta(minutes=10)
 AWAY_AFTER = timedelta(seconds=120)
 
 
-@transaction.atomic
 def publish(card: EngineCard) -> None:
     """Tell of a loaded engine. Raises every snapshot version when what callers may ask for changes by it."""
-    now = database_now()
-    row, created = EngineCardRow.objects.select_for_update().get_or_create(
-        name=card.name, model_version=card.model_version
-    )
-    before = (row.card, row.problem)
-    row.card, row.problem, row.seen_at = codec.to_json(card), "", now
-    row.save()
-    changed = elect(card.name)
-    if created or changed or before != (row.card, row.problem):
+    try:
+        _publish(card)
+    except IntegrityError:  # the first two versions of an engine at once: now the other one's row is there
+        _publish(card)
+
+
+@transaction.atomic
+def _publish(card: EngineCard) -> None:
+    _lock(card.name)
+    before = _current(card.name)
+    published = {"card": codec.to_json(card), "problem": "", "seen_at": database_now()}
+    EngineCardRow.objects.update_or_create(name=card.name, model_version=card.model_version, defaults=published)
+    EngineCardRow.objects.filter(name=card.name, model_version="", card={}).delete()  # a problem that is over
+    elect(card.name)
+    if _current(card.name) != before:
         raise_versions()
+
+
+def _lock(name: str) -> list[EngineCardRow]:
+    """Every row of an engine, locked in one order, so that two workers cannot block each other."""
+    return list(EngineCardRow.objects.select_for_update().filter(name=name).order_by("id"))
+
+
+def _current(name: str) -> dict[str, Any] | None:
+    """The card that snapshots hold."""
+    return EngineCardRow.objects.filter(name=name, current=True).values_list("card", flat=True).first()
 
 
 def publish_problem(name: str, problem: str) -> None:
@@ -49,7 +65,7 @@ def elect(name: str) -> bool:
 
     Returns whether it changed.
     """
-    rows = list(EngineCardRow.objects.select_for_update().filter(name=name, seen_at__isnull=False))
+    rows = [row for row in _lock(name) if row.seen_at]
     if not rows:
         return False
     alive_since = database_now() - GONE_AFTER
@@ -65,9 +81,10 @@ def elect(name: str) -> bool:
 def reelect() -> None:
     """Called by the sweeper: give the place of versions whose workers are gone to those that live."""
     names = EngineCardRow.objects.order_by().values_list("name", flat=True).distinct()
-    changed = [elect(name) for name in list(names)]
-    if any(changed):
-        raise_versions()
+    for name in list(names):
+        with transaction.atomic():
+            if elect(name):
+                raise_versions()
 
 
 def current_cards() -> tuple[EngineCard, ...]:

@@ -150,7 +150,7 @@ def test_what_is_forgotten_is_a_miss(cache, redis):
 def test_only_versions_stay_for_ever(cache, redis):
     cache.fill(TENANT, KEY, stored(), AUDIO)
     look(cache, want_audio=True)
-    lasting = {name for name in redis.keys() if redis.ttl(name) == -1}
+    lasting = {name for name in redis.scan_iter() if redis.ttl(name) == -1}
     assert lasting == {redis_key(tenant, Kind.VERSION).encode() for tenant in (TENANT, OTHER)}
     for kind in (Kind.ENTRY, Kind.AUDIO):
         assert 0 < redis.ttl(redis_key(TENANT, kind, KEY)) <= EXPIRY
