@@ -45,10 +45,11 @@ class Fields:
             self.refuse(name[:64], "unknown_field", _("There is no such field."), allowed=sorted(known))
 
     def problem(self) -> InvalidSpeech:
-        """The gathered problems as one; a single one lends its code."""
-        only = self._problems[0] if len(self._problems) == 1 else None
-        code = only.code if only else None
-        return InvalidSpeech(code=code, fields=tuple(self._problems))
+        """The gathered problems as one; a single one lends its code and its sentence."""
+        fields = tuple(self._problems)
+        if len(fields) == 1:
+            return InvalidSpeech(fields[0].message, code=fields[0].code, params=fields[0].params, fields=fields)
+        return InvalidSpeech(fields=fields)
 
     def raise_if_wrong(self) -> None:
         if self._problems:

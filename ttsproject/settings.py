@@ -242,5 +242,12 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.text("REFRAIN_LOG_LEVEL", "INFO")},
-    "loggers": {"botocore": {"level": "WARNING"}, "django.request": {"level": "ERROR"}},
+    "loggers": {
+        "botocore": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},
+        # Two lines for every bell and every sweep would hide what matters.
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+    },
 }
