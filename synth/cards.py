@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from synth import codec
 from synth.models import EngineCardRow
@@ -19,26 +19,23 @@ AWAY_AFTER = timedelta(seconds=120)
 
 def publish(card: EngineCard) -> None:
     """Tell of a loaded engine. Raises every snapshot version when what callers may ask for changes by it."""
-    try:
-        _publish(card)
-    except IntegrityError:  # the first two versions of an engine at once: now the other one's row is there
-        _publish(card)
-
-
-@transaction.atomic
-def _publish(card: EngineCard) -> None:
-    _lock(card.name)
-    before = _current(card.name)
-    published = {"card": codec.to_json(card), "problem": "", "seen_at": database_now()}
-    EngineCardRow.objects.update_or_create(name=card.name, model_version=card.model_version, defaults=published)
-    EngineCardRow.objects.filter(name=card.name, model_version="", card={}).delete()  # a problem that is over
-    elect(card.name)
-    if _current(card.name) != before:
-        raise_versions()
+    # Committed by itself: then of any two who publish at once one finds the other's row, and waits for it.
+    row, _ = EngineCardRow.objects.get_or_create(name=card.name, model_version=card.model_version)
+    with transaction.atomic():
+        rows = _lock(card.name)
+        before = _current(card.name)
+        published = {"card": codec.to_json(card), "problem": "", "seen_at": database_now()}
+        EngineCardRow.objects.filter(id=row.id).update(**published)
+        EngineCardRow.objects.filter(name=card.name, model_version="", card={}).delete()  # a problem that is over
+        for locked in rows:
+            locked.seen_at = published["seen_at"] if locked.id == row.id else locked.seen_at
+        _elect(rows)
+        if _current(card.name) != before:
+            raise_versions()
 
 
 def _lock(name: str) -> list[EngineCardRow]:
-    """Every row of an engine, locked in one order, so that two workers cannot block each other."""
+    """Every row of an engine, locked once and in one order, so that two workers cannot block each other."""
     return list(EngineCardRow.objects.select_for_update().filter(name=name).order_by("id"))
 
 
@@ -59,13 +56,12 @@ def seen(name: str, model_version: str) -> None:
     EngineCardRow.objects.filter(name=name, model_version=model_version).update(seen_at=database_now())
 
 
-@transaction.atomic
-def elect(name: str) -> bool:
+def _elect(locked: list[EngineCardRow]) -> bool:
     """Make one version current: the newest whose workers live, else the newest that was ever seen.
 
     Returns whether it changed.
     """
-    rows = [row for row in _lock(name) if row.seen_at]
+    rows = [row for row in locked if row.seen_at]
     if not rows:
         return False
     alive_since = database_now() - GONE_AFTER
@@ -73,7 +69,7 @@ def elect(name: str) -> bool:
     chosen = max(alive or rows, key=lambda row: row.created_at if alive else row.seen_at or row.created_at)
     if chosen.current:
         return False
-    EngineCardRow.objects.filter(name=name, current=True).update(current=False)
+    EngineCardRow.objects.filter(name=chosen.name, current=True).update(current=False)
     EngineCardRow.objects.filter(id=chosen.id).update(current=True)
     return True
 
@@ -83,7 +79,7 @@ def reelect() -> None:
     names = EngineCardRow.objects.order_by().values_list("name", flat=True).distinct()
     for name in list(names):
         with transaction.atomic():
-            if elect(name):
+            if _elect(_lock(name)):
                 raise_versions()
 
 
