@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,9 +17,9 @@ from synth.api.serializers import (
     JobFilter,
     JobSerializer,
     PendingSpeechSerializer,
-    ProblemSerializer,
     SpeechRequestSerializer,
     SpeechSerializer,
+    refusals,
 )
 from synth.audio.formats import get_format
 from synth.errors import NotReady, ObjectMissing, ServiceUnavailable, StorageUnavailable
@@ -30,9 +30,6 @@ from tenants.authentication import caller_of
 from tenants.errors import NotFound, Problem
 from tenants.ids import parse_id
 from tenants.scopes import SPEECH_READ, SPEECH_WRITE
-
-PROBLEM = OpenApiResponse(ProblemSerializer, description="Problem details (RFC 9457)")
-REFUSALS: dict[Any, Any] = dict.fromkeys((401, 403, 404), PROBLEM)
 
 
 class SpeechCollection(APIView):
@@ -45,7 +42,7 @@ class SpeechCollection(APIView):
     @extend_schema(
         operation_id="listSpeech",
         parameters=[JobFilter],
-        responses={200: JobSerializer(many=True), 401: PROBLEM, 403: PROBLEM, 422: PROBLEM},
+        responses={200: JobSerializer(many=True), **refusals(401, 403, 404, 422)},
     )
     def get(self, request: Request) -> Response:
         """List speech jobs, the newest first. What was answered from the cache left no job."""
@@ -62,7 +59,7 @@ class SpeechCollection(APIView):
             200: SpeechSerializer,
             (200, "audio/*"): OpenApiTypes.BINARY,
             202: PendingSpeechSerializer,
-            **dict.fromkeys((400, 401, 403, 413, 415, 422, 503), PROBLEM),
+            **refusals(400, 401, 403, 413, 415, 422, 503),
         },
     )
     def post(self, request: Request) -> Response:
@@ -75,7 +72,7 @@ class SpeechDetail(APIView):
 
     required_scopes = {"GET": SPEECH_READ, "DELETE": SPEECH_WRITE}
 
-    @extend_schema(operation_id="getSpeech", responses={200: JobSerializer, **REFUSALS})
+    @extend_schema(operation_id="getSpeech", responses={200: JobSerializer, **refusals(401, 403, 404)})
     def get(self, request: Request, speech_id: str) -> Response:
         """Look at a speech: how far it is, and a URL of its audio once it is done."""
         tenant = caller_of(request).tenant
@@ -87,7 +84,7 @@ class SpeechDetail(APIView):
             raise NotFound
         return Response(entry_body(entry))
 
-    @extend_schema(operation_id="cancelSpeech", responses={200: JobSerializer, **REFUSALS})
+    @extend_schema(operation_id="cancelSpeech", responses={200: JobSerializer, **refusals(401, 403, 404)})
     def delete(self, request: Request, speech_id: str) -> Response:
         """Cancel a speech that is not done. Cancelling what has ended changes nothing."""
         job_id = parse_id("job", speech_id)
@@ -107,15 +104,14 @@ class SpeechAudio(APIView):
             (200, "audio/*"): OpenApiTypes.BINARY,
             (206, "audio/*"): OpenApiTypes.BINARY,
             304: None,
-            **REFUSALS,
-            **dict.fromkeys((409, 412, 416, 422, 503), PROBLEM),
+            **refusals(401, 403, 404, 409, 412, 416, 422, 503),
         },
     )
     def get(self, request: Request, speech_id: str) -> HttpResponseBase:
         """Hear a finished speech. Audio that storage has lost is made again first."""
         stored = selectors.audio(caller_of(request).tenant, speech_id)
         if stored is None:
-            raise NotFound
+            raise self._absence(request, speech_id)
         try:
             return self._stream(request, stored)
         except ObjectMissing:

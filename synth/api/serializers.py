@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.utils.translation import gettext
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
@@ -193,3 +194,9 @@ class ProblemSerializer(Body):
     request_id = serializers.CharField(allow_null=True)
     fields = FieldProblemSerializer(many=True, required=False)  # type: ignore[assignment]
     retry_after = serializers.FloatField(required=False)
+
+
+def refusals(*statuses: int) -> dict[Any, Any]:
+    """The refusals of an operation, for `extend_schema`."""
+    told = OpenApiResponse(ProblemSerializer, description="Problem details (RFC 9457)")
+    return {(status, "application/problem+json"): told for status in statuses}

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from synth import selectors
 from synth.api.paging import ByOffset
 from synth.api.presenting import utc
-from synth.api.serializers import EngineSerializer, VoiceSerializer
+from synth.api.serializers import EngineSerializer, VoiceSerializer, refusals
 from synth.selectors import EngineStatus
 from synth.types import EngineCard, Voice
 from tenants.scopes import VOICES_READ
@@ -21,7 +21,7 @@ class Voices(APIView):
     serializer_class = VoiceSerializer
     pagination_class = ByOffset
 
-    @extend_schema(operation_id="listVoices", responses=VoiceSerializer(many=True))
+    @extend_schema(operation_id="listVoices", responses={200: VoiceSerializer(many=True), **refusals(401, 403)})
     def get(self, request: Request) -> Response:
         """List the voices of every engine."""
         voices = [(card, voice) for card in selectors.cards() for voice in card.voices]
@@ -35,7 +35,7 @@ class Engines(APIView):
     serializer_class = EngineSerializer
     pagination_class = ByOffset
 
-    @extend_schema(operation_id="listEngines", responses=EngineSerializer(many=True))
+    @extend_schema(operation_id="listEngines", responses={200: EngineSerializer(many=True), **refusals(401, 403)})
     def get(self, request: Request) -> Response:
         """List the engines: what each can do, and whether a worker of it is alive."""
         pages = ByOffset()

@@ -1,0 +1,192 @@
+"""Every route of the URL map, each method, for everyone who may not: a new route without a case here fails."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver
+from django.utils import timezone
+
+from tenants import keys, service
+from tenants.models import ApiKey
+from tenants.scopes import ALL, SPEECH_READ, SPEECH_WRITE, VOICES_READ
+from tests.api.caller import TEXT, Caller, content, problem
+from tests.finished import Finished, finish
+from tests.world import World
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE")
+NOBODYS = f"job_{'0' * 32}"
+OWNERS_TEXT = "The owner's own words."
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a good caller gets, and by which scope."""
+
+    scope: str
+    status: int = 200
+    body: dict[str, Any] | None = None
+
+
+CASES: dict[tuple[str, str], Case] = {
+    ("v1/speech", "GET"): Case(SPEECH_READ),
+    ("v1/speech", "POST"): Case(SPEECH_WRITE, 202, body={"text": TEXT, "wait": 0}),
+    ("v1/speech/<str:speech_id>", "GET"): Case(SPEECH_READ),
+    ("v1/speech/<str:speech_id>", "DELETE"): Case(SPEECH_WRITE),
+    ("v1/speech/<str:speech_id>/audio", "GET"): Case(SPEECH_READ),
+    ("v1/voices", "GET"): Case(VOICES_READ),
+    ("v1/engines", "GET"): Case(VOICES_READ),
+}
+# For everyone; and the admin and `files/`, which have guards of their own.
+OTHERWISE_GUARDED = {"v1/openapi.json", "docs/", "favicon.ico", "files/<path:name>", "healthz", "readyz", "admin/"}
+ROUTES = [str(route.pattern) for route in get_resolver().url_patterns if str(route.pattern) not in OTHERWISE_GUARDED]
+NAMED = sorted(case for case in CASES if "speech_id" in case[0])
+GUARDED = sorted([*CASES, *((route, "HEAD") for route, method in CASES if method == "GET")])
+UNUSED = sorted({(route, method) for route in ROUTES for method in METHODS} - set(GUARDED))
+
+pytestmark = pytest.mark.django_db
+
+
+def ask(case: tuple[str, str], token: str | None, *, speech_id: str = NOBODYS) -> Any:
+    route, method = case
+    body = CASES[case].body if case in CASES else None
+    return Client().generic(
+        method,
+        "/" + route.replace("<str:speech_id>", speech_id),
+        b"" if body is None else json.dumps(body).encode(),
+        content_type="application/json",
+        headers={} if token is None else {"Authorization": f"Bearer {token}"},
+    )
+
+
+def scope_of(case: tuple[str, str]) -> str:
+    route, method = case
+    return CASES[route, "GET" if method == "HEAD" else method].scope
+
+
+@pytest.fixture
+def finished(owner: Caller) -> Finished:
+    return finish(owner.member, {"text": OWNERS_TEXT, "category": "the owner's category"})
+
+
+def test_every_route_and_method_has_a_case() -> None:
+    patterns: list[Any] = [route for route in get_resolver().url_patterns if str(route.pattern) in ROUTES]
+    found = {
+        (str(route.pattern), method)
+        for route in patterns
+        for method in METHODS
+        if method != "HEAD" and hasattr(route.callback.cls, method.lower())
+    }
+    assert found == set(CASES)
+
+
+@pytest.mark.parametrize("case", sorted(CASES), ids=" ".join)
+def test_a_good_key_is_let_in(case: tuple[str, str], owner: Caller, finished: Finished) -> None:
+    for speech_id in (finished.job.public_id, finished.entry_id) if case[1] != "DELETE" else (finished.job.public_id,):
+        assert ask(case, owner.member.token, speech_id=speech_id).status_code == CASES[case].status
+
+
+def revoked(world: World) -> str:
+    key, token = service.issue_key(world.owner.tenant, "revoked", ALL)
+    service.revoke_key(key)
+    return token
+
+
+def expired(world: World) -> str:
+    key, token = service.issue_key(world.owner.tenant, "expired", ALL, expires_at=timezone.now() + timedelta(days=1))
+    ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() - timedelta(seconds=1))
+    return token
+
+
+def wrong(world: World) -> str:
+    body = world.owner.token[: -keys.SECRET_LENGTH - keys.CHECKSUM_LENGTH] + "0" * keys.SECRET_LENGTH
+    return body + keys.checksum(body)
+
+
+STRANGERS: dict[str, Callable[[World], str | None]] = {
+    "no key": lambda _: None,
+    "garbage": lambda _: "garbage",
+    "unknown": lambda _: keys.mint(keys.Kind.LIVE, {1: "never stored"}).token,
+    "wrong": wrong,
+    "expired": expired,
+    "revoked": revoked,
+}
+
+
+@pytest.mark.parametrize("case", GUARDED, ids=" ".join)
+def test_no_key_and_every_bad_key_get_the_same_401(
+    case: tuple[str, str], world: World, owner: Caller, finished: Finished
+) -> None:
+    answers = {}
+    for kind, token_of in STRANGERS.items():
+        response = ask(case, token_of(world), speech_id=finished.job.public_id)
+        assert response.status_code == 401, kind
+        assert response["WWW-Authenticate"].startswith("Bearer")
+        answers[kind] = None if case[1] == "HEAD" else {**problem(response), "request_id": None}
+    assert all(answer == answers["no key"] for answer in answers.values())
+
+
+@pytest.mark.parametrize("case", GUARDED, ids=" ".join)
+def test_a_key_without_the_scope_gets_403(case: tuple[str, str], owner: Caller, finished: Finished) -> None:
+    _, token = service.issue_key(owner.member.tenant, "narrow", ALL - {scope_of(case)})
+    response = ask(case, token, speech_id=finished.job.public_id)
+    assert response.status_code == 403
+    if case[1] != "HEAD":
+        assert scope_of(case) in problem(response)["detail"]
+
+
+@pytest.mark.parametrize("case", GUARDED, ids=" ".join)
+def test_a_suspended_tenant_gets_403(case: tuple[str, str], world: World, owner: Caller) -> None:
+    response = ask(case, world.suspended.token)
+    assert response.status_code == 403
+    if case[1] != "HEAD":
+        assert problem(response)["code"] == "tenant_suspended"
+
+
+@pytest.mark.parametrize("case", NAMED, ids=" ".join)
+def test_what_is_anothers_is_as_if_it_were_not_there(
+    case: tuple[str, str], stranger: Caller, finished: Finished
+) -> None:
+    nowhere = problem(ask(case, stranger.member.token))
+    for speech_id in (finished.job.public_id, finished.entry_id, "", "job_", "ent_x", "..", "%00", "job_" + "g" * 32):
+        response = ask(case, stranger.member.token, speech_id=speech_id)
+        assert response.status_code == 404
+        assert {**problem(response), "request_id": None} == {**nowhere, "request_id": None}
+    finished.job.refresh_from_db()
+    assert finished.job.state == "succeeded"
+
+
+@pytest.mark.parametrize("case", sorted(CASES), ids=" ".join)
+def test_no_answer_to_a_stranger_holds_anything_of_the_owners(
+    case: tuple[str, str], stranger: Caller, finished: Finished
+) -> None:
+    secrets = [
+        finished.job.id.hex,
+        finished.entry.id.hex,
+        finished.digest,
+        OWNERS_TEXT,
+        "the owner's category",
+        finished.job.tenant_id.hex,
+    ]
+    for speech_id in (finished.job.public_id, finished.entry_id):
+        said = content(ask(case, stranger.member.token, speech_id=speech_id))
+        assert not [secret for secret in secrets if secret.encode() in said or finished.data[:100] in said]
+
+
+def test_the_same_text_of_another_tenant_is_no_hit(owner: Caller, stranger: Caller, finished: Finished) -> None:
+    assert owner.speak(text=OWNERS_TEXT).status_code == 200
+    assert stranger.speak(text=OWNERS_TEXT).status_code == 202
+
+
+@pytest.mark.parametrize("case", UNUSED, ids=" ".join)
+def test_another_method_is_405_with_what_is_allowed(case: tuple[str, str], owner: Caller) -> None:
+    response = ask(case, owner.member.token)
+    assert response.status_code == 405
+    assert problem(response)["code"] == "method_not_allowed"
+    allowed = {name.strip() for name in response["Allow"].split(",")}
+    assert {method for route, method in CASES if route == case[0]} <= allowed
+    assert case[1] not in allowed

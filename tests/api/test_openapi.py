@@ -1,0 +1,79 @@
+"""The OpenAPI document is whole and true to the API, and its page needs nothing from elsewhere."""
+
+import re
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from synth.spec import FIELDS
+
+pytestmark = pytest.mark.django_db
+
+OPERATIONS = {
+    ("/v1/speech", "get"): "listSpeech",
+    ("/v1/speech", "post"): "speak",
+    ("/v1/speech/{speech_id}", "get"): "getSpeech",
+    ("/v1/speech/{speech_id}", "delete"): "cancelSpeech",
+    ("/v1/speech/{speech_id}/audio", "get"): "getSpeechAudio",
+    ("/v1/voices", "get"): "listVoices",
+    ("/v1/engines", "get"): "listEngines",
+}
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    response = Client().get("/v1/openapi.json")
+    assert response.status_code == 200
+    assert "json" in response["Content-Type"]
+    body: dict[str, Any] = response.json()
+    return body
+
+
+def operations(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(path, method): told for path, methods in document["paths"].items() for method, told in methods.items()}
+
+
+def test_it_is_made_without_a_warning(tmp_path: Any) -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "openapi.yaml"))
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "application/vnd.oai.openapi+json"])
+def test_it_is_json_for_everyone_without_a_key(accept: str) -> None:
+    assert Client().get("/v1/openapi.json", headers={"Accept": accept}).json()["openapi"].startswith("3.")
+
+
+def test_it_holds_every_operation(document: dict[str, Any]) -> None:
+    assert {where: told["operationId"] for where, told in operations(document).items()} == OPERATIONS
+
+
+def test_every_operation_needs_a_bearer_key(document: dict[str, Any]) -> None:
+    ((name, scheme),) = document["components"]["securitySchemes"].items()
+    assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+    assert all(told["security"] == [{name: []}] for told in operations(document).values())
+
+
+def test_a_request_has_the_fields_that_are_read(document: dict[str, Any]) -> None:
+    assert set(document["components"]["schemas"]["SpeechRequest"]["properties"]) == FIELDS
+
+
+def test_every_refusal_is_described_as_problem_json(document: dict[str, Any]) -> None:
+    for told in operations(document).values():
+        refusals = {status: answer for status, answer in told["responses"].items() if status >= "400"}
+        assert {"401", "403"} <= set(refusals)
+        for answer in refusals.values():
+            assert set(answer["content"]) == {"application/problem+json"}
+
+
+def test_the_page_is_whole_without_a_network(settings: Any) -> None:
+    settings.DEBUG = False
+    page = Client().get("/docs/")
+    assert page.status_code == 200
+    html = page.content.decode()
+    assert re.findall(r"https?://", html) == []
+    assets = re.findall(r'(?:src|href)="(/[^"]+)"', html)
+    assert len(assets) >= 3
+    for asset in assets:
+        assert Client().get(asset).status_code == 200, asset
+    assert "/v1/openapi.json" in html
