@@ -78,7 +78,8 @@ class Launched:
         self.process.kill()
         self.process.wait()
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # the guard may be first
+                os.kill(pid, signal.SIGKILL)
 
 
 def launch_environment(var: Path, port: int) -> dict[str, str]:
