@@ -113,11 +113,9 @@ class SpeechAudio(APIView):
         if stored is None:
             raise self._absence(request, speech_id)
         try:
-            return self._stream(request, stored)
-        except ObjectMissing:
-            return self._stream(request, service.remake(caller_of(request), speech_id))
-        except StorageUnavailable as error:
-            raise ServiceUnavailable(code=error.code, retry_after=2) from error
+            return self._stream_or_remake(request, speech_id, stored)
+        except (ObjectMissing, StorageUnavailable) as error:
+            raise ServiceUnavailable(code=error.code, retry_after=RETRY_AFTER) from error
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: ARG002
         # A player's `Accept: audio/mpeg` asks for what is here, whichever renderer would word a refusal.
@@ -126,6 +124,12 @@ class SpeechAudio(APIView):
     def _absence(self, request: Request, speech_id: str) -> Problem:
         job = selectors.job(caller_of(request).tenant, speech_id)
         return NotReady(retry_after=RETRY_AFTER) if job is not None and job.state in OPEN else NotFound()
+
+    def _stream_or_remake(self, request: Request, speech_id: str, stored: StoredAudio) -> HttpResponseBase:
+        try:
+            return self._stream(request, stored)
+        except ObjectMissing:
+            return self._stream(request, service.remake(caller_of(request), speech_id))
 
     def _stream(self, request: Request, stored: StoredAudio) -> HttpResponseBase:
         extension = get_format(stored.format).extension

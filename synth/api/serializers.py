@@ -38,7 +38,7 @@ class PronunciationSerializer(Body):
 class SpeechRequestSerializer(Body):
     """What to say and how. A null counts as absent."""
 
-    text = serializers.CharField(max_length=100_000)
+    text = serializers.CharField(min_length=1, max_length=100_000)
     voice = serializers.CharField(required=False, allow_null=True, help_text="Without it the language decides.")
     language = serializers.CharField(required=False, allow_null=True, help_text="BCP 47; without it the text decides.")
     speed = serializers.FloatField(min_value=0.5, max_value=2.0, default=1.0, allow_null=True)
@@ -129,9 +129,9 @@ class JobFilter(Body):
     """The query string of the list of jobs."""
 
     status = serializers.ChoiceField([state.value for state in State if state is not State.WAITING], required=False)
-    engine = serializers.CharField(required=False, max_length=64)
-    voice = serializers.CharField(required=False, max_length=128)
-    category = serializers.CharField(required=False, max_length=64)
+    engine = serializers.CharField(required=False, allow_blank=True, max_length=64)
+    voice = serializers.CharField(required=False, allow_blank=True, max_length=128)
+    category = serializers.CharField(required=False, allow_blank=True, max_length=64)
     created_after = serializers.DateTimeField(required=False)
     created_before = serializers.DateTimeField(required=False)
 

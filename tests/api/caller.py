@@ -19,7 +19,7 @@ class Caller:
         self.member = member
         self.client = Client(headers=member.headers)
 
-    def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Any:
+    def get(self, path: str, query: dict[str, Any] | None = None, /, **headers: str) -> Any:
         return self.client.get(path, query, headers=_header_names(headers))
 
     def head(self, path: str, **headers: str) -> Any:

@@ -121,6 +121,12 @@ def test_filters(owner: Caller) -> None:
     assert listed(owner, status="failed") == listed(owner, voice="plain_a", status="queued") == []
 
 
+def test_an_empty_category_means_those_without_one(owner: Caller) -> None:
+    queue(owner.member, {"text": "One.", "category": "greeting"})
+    plain = queue(owner.member, {"text": "Two."})
+    assert listed(owner, category="") == [plain.public_id]
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -59,7 +59,7 @@ def test_every_marked_text_is_translated(translations: dict[str, str]) -> None:
     assert sorted(text for text in marked if not translations.get(text)) == []
 
 
-@pytest.mark.parametrize("kind", sorted(set(problem_kinds()), key=lambda kind: kind.__qualname__))
+@pytest.mark.parametrize("kind", sorted(set(problem_kinds()), key=repr))
 def test_every_problem_has_a_title_and_a_detail_in_chinese(kind: type[Problem], translations: dict[str, str]) -> None:
     assert translations.get(kind.title)
     assert translations.get(kind.detail)

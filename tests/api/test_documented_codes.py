@@ -1,0 +1,27 @@
+"""The tenants' guide names every field of a request and every code that a refusal may have."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from synth.spec import FIELDS
+from tests.api.test_translations import problem_kinds
+from tests.api.test_what_a_request_may_say import REFUSALS
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs/api.md").read_text(encoding="utf-8")
+NAMED = set(re.findall(r"`([a-z_]+)`", GUIDE))
+
+
+def test_every_field_is_named() -> None:
+    assert FIELDS <= NAMED
+
+
+@pytest.mark.parametrize("code", sorted({kind.code for kind in problem_kinds()}))
+def test_every_problem_is_named(code: str) -> None:
+    assert code in NAMED
+
+
+@pytest.mark.parametrize("code", sorted({code for _, expected in REFUSALS for code in expected.values()}))
+def test_every_code_of_a_field_is_named(code: str) -> None:
+    assert code in NAMED
