@@ -11,7 +11,7 @@ from django.db.models import F
 
 from tenants.models import Tenant
 
-Publisher = Callable[[Mapping[UUID, int]], None]
+Publisher = Callable[[Mapping[UUID, int]], object]
 
 
 def nowhere(versions: Mapping[UUID, int]) -> None:

@@ -119,5 +119,10 @@ def open_engines() -> Sequence[str]:
     return list(rows.distinct())
 
 
+def has_work(engine: str, model_version: str) -> bool:
+    rows = Synthesis.objects.filter(claimable(database_now()), engine=engine, model_version=model_version)
+    return rows.exists()
+
+
 def renderings_wait() -> bool:
     return Rendering.objects.filter(claimable(database_now())).exists()

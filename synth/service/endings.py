@@ -134,12 +134,17 @@ def rendering_retries(claim: Rendering, failure: Failure) -> bool:
 def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entry | None) -> Entry | bool | None:
     """Publish a rendition and end the jobs that wait for it. False when the claim was lost, else the entry."""
     now = database_now()
-    if not fenced(claim).update(state=State.SUCCEEDED, ended_at=now, lease_until=None, error_code="", **result):
+    new_id = entry.id if entry else None
+    done = fenced(claim).update(
+        state=State.SUCCEEDED, ended_at=now, lease_until=None, error_code="", entry_id=new_id, **result
+    )
+    if not done:
         return False
     if entry is not None:
         entry.made_at = now
         entry = put_entry(entry)
-        Rendering.objects.filter(id=claim.id).update(entry_id=entry.id)
+        if entry.id != new_id:
+            Rendering.objects.filter(id=claim.id).update(entry_id=entry.id)
     Job.objects.filter(rendering=claim, state__in=OPEN).update(state=State.SUCCEEDED, ended_at=now)
     return entry
 

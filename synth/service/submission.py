@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -108,16 +108,26 @@ def open_syntheses(
         )
         for flight, key, segment in segments
     }
-    in_order = sorted(wanted)
+    rows = [wanted[flight] for flight in sorted(wanted)]
+    try:
+        with transaction.atomic():  # nearly always all are new
+            Synthesis.objects.bulk_create(rows, batch_size=200)
+    except IntegrityError:
+        return _join_syntheses(tenant, rows)
+    return wanted
+
+
+def _join_syntheses(tenant: TenantRef, rows: Sequence[Synthesis]) -> dict[str, Synthesis]:
+    """The open synthesis of each of these rows' flights, where some are open already."""
+    flights = [row.flight for row in rows]
     while True:
         with transaction.atomic():  # a savepoint: its end lets go of the locks
-            rows = [wanted[flight] for flight in in_order]
             Synthesis.objects.bulk_create(rows, ignore_conflicts=True, batch_size=200)
             found: dict[str, Synthesis] = {}
-            for batch in _batches(in_order):
+            for batch in _batches(flights):
                 open_now = Synthesis.objects.filter(tenant_id=tenant.id, flight__in=batch, state__in=OPEN)
                 found |= {row.flight: row for row in open_now.order_by("flight").select_for_update()}
-            if len(found) == len(in_order):
+            if len(found) == len(flights):
                 return found
             transaction.set_rollback(True)  # one ended between the two: locks taken so far are out of order now
 
@@ -137,15 +147,16 @@ def _open_rendering(order: Order) -> Rendering:
         stored=order.stored,
         priority=order.priority,
     )
-    Rendering.objects.bulk_create([rendering], ignore_conflicts=True)
-    mine = Rendering.objects.select_for_update().filter(id=rendering.id).first()
-    if mine is None:  # another request was faster, and may have ended since
-        return _join(order, flight) or _open_rendering(order)
+    try:
+        with transaction.atomic():
+            rendering.save(force_insert=True)
+    except IntegrityError:  # another request was faster, and may have ended since
+        return _open_rendering(order)
     # Only now is nobody else at it: what was at work when the caller looked has left its result or its failure.
     _refuse_if_failed_just_now(order, flight)
     _refuse_if_made(order)
-    _plan(order, mine)
-    return mine
+    _plan(order, rendering)
+    return rendering
 
 
 def _join(order: Order, flight: str) -> Rendering | None:
@@ -198,8 +209,9 @@ def _plan(order: Order, rendering: Rendering) -> None:
         priority=order.priority,
     )
     by_key = {row.key: row for row in syntheses.values()}
-    if order.request.cache is CacheMode.USE:
-        made = _stored_digests(order, list(by_key))  # sentences that ended between the look and the lock
+    # Sentences may have ended between the look and the lock, unless the database has one writer at a time.
+    if by_key and order.request.cache is CacheMode.USE and connection.features.has_select_for_update:
+        made = _stored_digests(order, list(by_key))
         stored |= made
         _withdraw([by_key.pop(key) for key in made], order)
     _raise_priority([row.id for row in by_key.values() if row.priority > order.priority], order)

@@ -15,7 +15,7 @@ from synth.errors import Permanent, Retryable, WorkError
 from synth.keys import object_name
 from synth.models import Entry, Synthesis
 from synth.models.clock import database_now
-from synth.queue.claim import MAX_ATTEMPTS, Worker, claim_synthesis, open_engines
+from synth.queue.claim import MAX_ATTEMPTS, Worker, claim_synthesis, has_work
 from synth.queue.doorbell import engine_queue
 from synth.queue.lease import end_this_process, kept_alive
 from synth.queue.shutdown import stopping
@@ -51,7 +51,7 @@ def drain_engine(engine: Engine, worker: Worker) -> None:
         claim = claim_synthesis(card.name, card.model_version, worker)
         if claim is None:
             return
-        if first and card.name in open_engines():
+        if first and has_work(card.name, card.model_version):
             doorbell.ring_engine(card.name)  # there is more: other workers may help
         first = False
         synthesize(claim, engine)
