@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-
 from tests.faults.asking import crowd, double_results, jobs_in, runs_of, wait_until_all_end
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.stack import Stack
@@ -13,8 +10,9 @@ TEXT = "This sentence takes longer than its lease."
 NEVER = "100000"
 
 
-def play(make_stack: MakeStack, *, seed: int, lease: float, blocked_lease: float) -> Figures:
-    return {**_renewed(make_stack, seed, lease=lease), **_blocked(make_stack, seed, lease=blocked_lease)}
+def play(make_stack: MakeStack, *, seed: int, lease: float, blocked_run: float) -> Figures:
+    blocked = _blocked(make_stack, seed, lease=lease, run=blocked_run)
+    return {**_renewed(make_stack, seed, lease=lease), **blocked}
 
 
 def _stack(make_stack: MakeStack, *, lease: float, run: float) -> Stack:
@@ -32,32 +30,29 @@ def _renewed(make_stack: MakeStack, seed: int, *, lease: float) -> Figures:
     stack = _stack(make_stack, lease=lease, run=5 * lease)
     stack.engine_worker(2)
     stack.wait_for_engines()
-    text = f"{TEXT} {seed}"
+    text = f"{TEXT[:-1]}, seed {seed}."
     crowd(stack, [{"text": text, "wait": 0}])
     wait_until_all_end(stack, 1, seconds=5 * lease + 60)
     return {
         "renewed_not_done": 1 - jobs_in(stack, "succeeded"),
-        "renewed_extra_runs": len(stack.runs()) - 2,  # the text has two sentences
+        "renewed_extra_runs": len(stack.runs()) - 1,
         "renewed_double_results": double_results(stack),
     }
 
 
-def _blocked(make_stack: MakeStack, seed: int, *, lease: float) -> Figures:
-    """The first worker never renews; the second one, frozen until the first has begun, takes the lapsed lease."""
-    run = 4 * lease
+def _blocked(make_stack: MakeStack, seed: int, *, lease: float, run: float) -> Figures:
+    """The first worker never renews; a second one, started once the first has begun, takes the lapsed lease."""
     stack = _stack(make_stack, lease=lease, run=run)
     (blocked,) = stack.engine_worker(env={"REFRAIN_HEARTBEAT": NEVER})
-    (healthy,) = stack.engine_worker(env={"COUNTING_SECONDS": str(run / 2)})
     stack.wait_for_engines()
-    healthy.signal_group(signal.SIGSTOP)
     text = f"{TEXT[:-1]} in seed {seed}."
-    answers = threading.Thread(target=crowd, args=(stack, [{"text": text, "wait": 60}]), daemon=True)
-    answers.start()
-    stack.wait_until(stack.runs, seconds=30, what="the run of the worker whose heartbeat is blocked")
-    healthy.signal_group(signal.SIGCONT)
+    crowd(stack, [{"text": text, "wait": 0}])
+    stack.wait_until(stack.runs, seconds=60, what="the run of the worker whose heartbeat is blocked")
+    stack.engine_worker(env={"COUNTING_SECONDS": str(lease / 2)})
     wait_until_all_end(stack, 1, seconds=3 * run + 60)
-    answers.join(60)
-    stack.wait_until(lambda: "came too late" in blocked.output() or runs_of(stack, text) == 1, seconds=run + 30)
+    stack.wait_until(
+        lambda: "came too late" in blocked.output() or runs_of(stack, text) == 1, seconds=run + 60, what="a late result"
+    )
     return {
         "blocked_not_done": 1 - jobs_in(stack, "succeeded"),
         "blocked_runs": runs_of(stack, text),
@@ -69,8 +64,8 @@ ROW = Row(
     name="R5",
     title="run longer than its lease: (a) renewed, (b) renewal blocked",
     play=play,
-    short={"lease": 1.0, "blocked_lease": 1.5},
-    long={"lease": 3.0, "blocked_lease": 5.0},
+    short={"lease": 1.0, "blocked_run": 12.0},
+    long={"lease": 5.0, "blocked_run": 25.0},
     limits={
         "renewed_not_done": 0,
         "renewed_extra_runs": 0,
