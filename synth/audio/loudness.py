@@ -59,7 +59,10 @@ def set_loudness(pcm: Pcm, target_lufs: float) -> Pcm:
         return limit_peaks(pcm)
     gain = min(target_lufs - measured, MAX_GAIN_DB)
     highest = min(gain + MAX_MAKE_UP_DB, MAX_GAIN_DB)
-    result = limit_peaks(_amplified(pcm, gain))
+    amplified = _amplified(pcm, gain)
+    result = limit_peaks(amplified)
+    if result is amplified:  # nothing was limited, so a gain is all that it took
+        return result
     for _ in range(2):
         missing = target_lufs - loudness(result)
         if abs(missing) < TOLERANCE_LU or gain >= highest:
