@@ -63,9 +63,8 @@ def hand_on(rendering_ids: Iterable[UUID]) -> int:
     return Rendering.objects.filter(~Exists(lacking), id__in=locked).update(state=State.QUEUED)
 
 
-@transaction.atomic
-def synthesis_retries(claim: Synthesis, failure: Failure) -> bool:
-    """Give the sentence back, to be claimed again after a pause that grows with each attempt."""
+def give_back(claim: Synthesis | Rendering, failure: Failure) -> bool:
+    """Let the work be claimed again, after a pause that grows with each attempt. False when the claim was lost."""
     pause = RETRY_BACKOFF[min(claim.attempt, len(RETRY_BACKOFF)) - 1]
     return bool(
         fenced(claim).update(
@@ -114,20 +113,6 @@ def rendering_failed(claim: Rendering, failure: Failure) -> list[UUID]:
     if not fenced(claim).exists():
         return []
     return fail_renderings([claim], failure, database_now())
-
-
-@transaction.atomic
-def rendering_retries(claim: Rendering, failure: Failure) -> bool:
-    pause = RETRY_BACKOFF[min(claim.attempt, len(RETRY_BACKOFF)) - 1]
-    return bool(
-        fenced(claim).update(
-            state=State.QUEUED,
-            not_before=database_now() + pause,
-            lease_until=None,
-            error_code=failure.code,
-            error_detail=failure.detail,
-        )
-    )
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ from synth.queue.doorbell import IO_QUEUE
 from synth.queue.lease import kept_alive, let_the_lease_run_out
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
-from synth.service.endings import Failure, forget_entry, rendering_failed, rendering_retries, rendering_succeeded
+from synth.service.endings import Failure, forget_entry, give_back, rendering_failed, rendering_succeeded
 from synth.service.submission import open_syntheses, segments_of
 from synth.service.synthesis import STORED_FORMAT
 from synth.stored import of_entry
@@ -185,7 +185,7 @@ def _retry(claim: Rendering, failure: Failure) -> None:
     if claim.attempt >= MAX_ATTEMPTS:
         _fail(claim, failure)
     else:
-        rendering_retries(claim, failure)
+        give_back(claim, failure)
 
 
 def _fail(claim: Rendering, failure: Failure) -> None:

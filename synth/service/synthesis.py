@@ -20,7 +20,7 @@ from synth.queue.doorbell import engine_queue
 from synth.queue.lease import end_this_process, kept_alive
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
-from synth.service.endings import Failure, synthesis_failed, synthesis_retries, synthesis_succeeded
+from synth.service.endings import Failure, give_back, synthesis_failed, synthesis_succeeded
 from synth.types import EngineCard, Pcm, Segment
 from tenants.types import TenantRef
 
@@ -143,7 +143,7 @@ def _retry(claim: Synthesis, failure: Failure) -> None:
     if claim.attempt >= MAX_ATTEMPTS or failure.repeats:
         _fail(claim, failure)
     else:
-        synthesis_retries(claim, failure)
+        give_back(claim, failure)
 
 
 def _fail(claim: Synthesis, failure: Failure) -> None:
