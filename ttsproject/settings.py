@@ -73,9 +73,9 @@ CACHES = {
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL)
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = (
     {
-        # A bell carries no work, so a late one costs nothing; still it should come back before long.
-        "visibility_timeout": 3600,
-        "unacked_restore_interval": 10,
+        # A bell carries no work, so one that is lost costs nothing. To note which are in hand costs round trips, and
+        # kombu 5.7 ends the worker that has one in hand when the broker dies.
+        "ack_emulation": False,
         # A request rings too: with the broker away it must not wait. Rows and sweeper keep the work.
         "socket_timeout": 1,
         "socket_connect_timeout": 1,
