@@ -156,7 +156,7 @@ class EngineCard:
     """What an engine says of itself; published by its workers, the only thing the API knows of engines.
 
     `languages` are BCP 47 tags; `scripts` are ISO 15924 codes (Hani, Hira, Kana, Latn, Hang).
-    `max_units` bounds one segment: a CJK character counts `text.split.CJK_UNITS`, any other one 1.
+    `max_units` bounds one segment: a CJK character counts `text.units.CJK_UNITS`, any other one 1.
     `default_voices` maps a language to the voice taken when the caller names none; `priority` breaks ties
     between engines for a language, the lower first.
     """

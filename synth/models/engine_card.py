@@ -9,8 +9,8 @@ from tenants.ids import new_id
 class EngineCardRow(models.Model):
     """`card` is `synth.types.EngineCard` as JSON; `synth.cards` reads and writes it.
 
-    The newest version by `created_at` is current, so that a restart of an old worker during a rolling upgrade
-    does not flap the keys.
+    Of the versions whose workers live the newest by `created_at` is current, so that a restart of an old worker
+    during a rolling upgrade does not flap the keys.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

@@ -1,4 +1,4 @@
-"""The object store protocol: one file in this folder is one store, with a module-level `open_store(settings)`."""
+"""The object store protocol: one file in this folder is one store, with a module-level `open_store(options)`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How long a text is to an engine: the measure of its limits. Used by the splitter, and by whoever checks a card."""
+"""How long a text is to an engine: the measure of its limits. Used by the splitter."""
 
 from __future__ import annotations
 
