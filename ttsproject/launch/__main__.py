@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from ttsproject.launch import environment, preflight, services, valkey, welcome
+from ttsproject.launch import environment, preflight, services, valkey, voices, welcome
 from ttsproject.launch.environment import RunEnvironment
 from ttsproject.launch.guard import Guard
 from ttsproject.launch.logs import Terminal
@@ -27,10 +27,26 @@ def main() -> int:
     try:
         with preflight.lock(var):
             preflight.check(variables, var)
-            return run_all(environment.complete(variables), terminal)
+            run = environment.complete(variables)
+            fetch_voices(run, terminal)
+            return run_all(run, terminal)
+    except KeyboardInterrupt:  # while it fetches; later it is a signal like others
+        return 130
     except CannotStart as sentence:
         print(sentence, file=sys.stderr)
         return 1
+
+
+def fetch_voices(run: RunEnvironment, terminal: Terminal) -> None:
+    """Once; a start without a network goes on without them."""
+    directory = run.voices_to_fetch
+    if directory is None or not voices.lacking(directory):
+        return
+    terminal.say("Fetching Kokoro's Chinese voices: once, 27 MB ...")
+    try:
+        voices.fetch(directory)
+    except voices.CannotFetch as reason:
+        terminal.say(voices.apology(directory, reason))
 
 
 def run_all(run: RunEnvironment, terminal: Terminal) -> int:

@@ -33,6 +33,13 @@ class RunEnvironment:
         return [name.strip() for name in self.variables["REFRAIN_ENGINES"].split(",") if name.strip()]
 
     @property
+    def voices_to_fetch(self) -> Path | None:
+        """Where the voices belong that are fetched; None where the user has others or no need of them."""
+        default = kokoro_voices(self.var)
+        theirs = self.variables.get("REFRAIN_KOKORO_DIR") or self.variables["REFRAIN_KOKORO_VOICES"] != str(default)
+        return None if theirs or "kokoro" not in self.engines else default
+
+    @property
     def demo_file(self) -> Path:
         return self.var / "demo.env"
 
@@ -47,6 +54,10 @@ def var_directory(variables: dict[str, str]) -> Path:
     return Path(variables.get("REFRAIN_VAR_DIR") or ROOT / "var").resolve()
 
 
+def kokoro_voices(var: Path) -> Path:
+    return var / "voices" / "kokoro"
+
+
 def complete(variables: dict[str, str]) -> RunEnvironment:
     """With a default for all that is not set. Makes the secret key on the first start."""
     var = var_directory(variables)
@@ -55,6 +66,7 @@ def complete(variables: dict[str, str]) -> RunEnvironment:
     defaults = {
         "REFRAIN_PUBLIC_URL": f"http://127.0.0.1:{port}",
         "REFRAIN_ENGINES": ENGINES,
+        "REFRAIN_KOKORO_VOICES": str(kokoro_voices(var)),
         "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
         "PYTHONUNBUFFERED": "1",
     }
