@@ -29,23 +29,27 @@ def let_the_lease_run_out() -> None:
 def kept_alive(
     claim: Synthesis | Rendering, *, lease: float, interval: float, deadline: float, at_deadline: Callable[[], None]
 ) -> Iterator[None]:
-    """Renew the claim's lease every `interval` seconds, until the body ends or `deadline` seconds have passed."""
+    """Renew the claim's lease every `interval` seconds, until the body ends or `deadline` seconds have passed.
+
+    The deadline has a thread of its own: it holds also when the lease is lost, or the database does not answer.
+    """
     done = threading.Event()
     ends_at = time.monotonic() + deadline
 
     def renew_until_done() -> None:
         try:
-            while not done.wait(min(interval, max(0.0, ends_at - time.monotonic()))):
-                if time.monotonic() >= ends_at:
-                    logger.error("%s %s ran past its deadline", type(claim).__name__, claim.id)
-                    return at_deadline()
-                if not _renewed(claim, lease):
-                    return None
-            return None
+            while not done.wait(interval) and time.monotonic() < ends_at and _renewed(claim, lease):
+                pass
         finally:
             connection.close()
 
-    threading.Thread(target=renew_until_done, name="heartbeat", daemon=True).start()
+    def end_at_deadline() -> None:
+        if not done.wait(deadline):
+            logger.error("%s %s ran past its deadline", type(claim).__name__, claim.id)
+            at_deadline()
+
+    for work in (renew_until_done, end_at_deadline):
+        threading.Thread(target=work, name="heartbeat", daemon=True).start()
     try:
         yield
     finally:
