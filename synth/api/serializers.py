@@ -8,8 +8,11 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from synth.api.paging import NewestFirst
+from synth.audio.formats import format_names
+from synth.controls import FASTEST, MAX_SEED, SLOWEST
 from synth.fields import MAX_UNKNOWN_TOLD
 from synth.models.states import State
+from synth.spec import DEFAULT_FORMAT, DEFAULT_WAIT, MAX_CHARACTERS, MAX_METADATA, MAX_WAIT
 from synth.types import CacheMode, Delivery
 
 Body = serializers.Serializer[Any]
@@ -38,22 +41,26 @@ class PronunciationSerializer(Body):
 class SpeechRequestSerializer(Body):
     """What to say and how. A null counts as absent."""
 
-    text = serializers.CharField(min_length=1, max_length=100_000)
+    text = serializers.CharField(min_length=1, max_length=MAX_CHARACTERS)
     voice = serializers.CharField(required=False, allow_null=True, help_text="Without it the language decides.")
     language = serializers.CharField(required=False, allow_null=True, help_text="BCP 47; without it the text decides.")
-    speed = serializers.FloatField(min_value=0.5, max_value=2.0, default=1.0, allow_null=True)
+    speed = serializers.FloatField(min_value=SLOWEST, max_value=FASTEST, default=1.0, allow_null=True)
     duration = serializers.FloatField(required=False, allow_null=True, help_text="Seconds.")
     emotion = EmotionSerializer(required=False, allow_null=True)
     pronunciations = PronunciationSerializer(many=True, required=False, allow_null=True)
-    seed = serializers.IntegerField(min_value=0, max_value=2**32 - 1, required=False, allow_null=True)
-    format = serializers.CharField(default="mp3", allow_null=True, help_text="mp3, opus, wav, flac or pcm.")
+    seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, required=False, allow_null=True)
+    format = serializers.ChoiceField(format_names(), default=DEFAULT_FORMAT, allow_null=True)
     sample_rate = serializers.IntegerField(required=False, allow_null=True, help_text="Hz.")
     bitrate = serializers.IntegerField(required=False, allow_null=True, help_text="kbit/s.")
     category = serializers.CharField(max_length=64, required=False, allow_null=True)
     cache = serializers.ChoiceField([mode.value for mode in CacheMode], default="use", allow_null=True)
-    wait = serializers.FloatField(min_value=0, max_value=60, default=30, allow_null=True, help_text="Seconds.")
+    wait = serializers.FloatField(
+        min_value=0, max_value=MAX_WAIT, default=DEFAULT_WAIT, allow_null=True, help_text="Seconds."
+    )
     delivery = serializers.ChoiceField([way.value for way in Delivery], default="url", allow_null=True)
-    metadata = serializers.DictField(required=False, allow_null=True, help_text="Kept with the job, at most 4 kB.")
+    metadata = serializers.DictField(
+        required=False, allow_null=True, help_text=f"Kept with the job; at most {MAX_METADATA} bytes."
+    )
 
 
 class AudioSerializer(Body):
