@@ -12,7 +12,7 @@ from tenants.types import TenantRef
 
 KEY_SCHEMA = 1
 LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
-STORED_FORMAT = 1
+REDIS_FORMAT = 1
 
 
 class Kind(StrEnum):
@@ -40,7 +40,7 @@ def scoped(tenant: TenantRef, *parts: str) -> str:
 
 def redis_key(tenant: TenantRef, kind: Kind, name: str = "") -> str:
     """A Redis key. The braces keep everything of one tenant in one slot of a Cluster."""
-    return f"rf{STORED_FORMAT}:{{{scoped(tenant, str(LANE))}}}:{kind}:{name}"
+    return f"rf{REDIS_FORMAT}:{{{scoped(tenant, str(LANE))}}}:{kind}:{name}"
 
 
 def object_name(tenant: TenantRef, digest: str, extension: str) -> str:

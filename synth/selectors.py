@@ -11,7 +11,7 @@ from synth.cards import current_cards, is_away
 from synth.models import EngineCardRow, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import State
-from synth.stored import of_entry, of_rendering
+from synth.stored import of_entry, of_job
 from synth.types import EngineCard, StoredAudio
 from tenants.ids import parse_id
 from tenants.types import TenantRef
@@ -51,7 +51,7 @@ def audio(tenant: TenantRef, text: str) -> StoredAudio | None:
     """The finished audio behind a job's or an entry's public id."""
     found_job = job(tenant, text)
     if found_job is not None:
-        return of_rendering(found_job) if found_job.state == State.SUCCEEDED else None
+        return of_job(found_job) if found_job.state == State.SUCCEEDED else None
     found_entry = entry(tenant, text)
     return of_entry(found_entry) if found_entry else None
 

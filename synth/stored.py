@@ -1,8 +1,11 @@
-"""Rows of finished work as the value that doors and cache share."""
+"""Finished audio: rows of it as the value that doors and cache share, and its name in storage."""
 
+from synth.audio.formats import get_format
+from synth.keys import object_name
 from synth.models import Entry, Job
 from synth.types import StoredAudio
 from tenants.ids import public_id
+from tenants.types import TenantRef
 
 
 def of_entry(entry: Entry) -> StoredAudio:
@@ -18,7 +21,7 @@ def of_entry(entry: Entry) -> StoredAudio:
     )
 
 
-def of_rendering(job: Job) -> StoredAudio:
+def of_job(job: Job) -> StoredAudio:
     """The sound that a succeeded job's rendering made. Its id is the job's: a bypassed one has no entry."""
     rendering = job.rendering
     assert rendering.ended_at is not None  # noqa: S101 - a succeeded rendering has ended
@@ -32,3 +35,8 @@ def of_rendering(job: Job) -> StoredAudio:
         sample_rate=rendering.sample_rate or 0,
         made=rendering.ended_at.timestamp(),
     )
+
+
+def audio_object(tenant: TenantRef, digest: str, format_name: str) -> str:
+    """The object's name. Raises LookupError for a format that is not installed."""
+    return object_name(tenant, digest, get_format(format_name).extension)

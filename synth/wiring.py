@@ -10,7 +10,7 @@ from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
 from synth.cache.store import RenditionCache
 from synth.conf import conf
-from synth.engines.base import Engine
+from synth.engines.base import Engine, EngineFactory
 from synth.errors import EngineUnavailable
 from synth.extensions import Broken, ExtensionPoint
 from synth.queue.doorbell import Doorbell
@@ -73,8 +73,8 @@ def load_engine(name: str) -> Engine:
         raise EngineUnavailable(str(error)) from error
     if isinstance(module, Broken):
         raise EngineUnavailable(module.reason)
-    engine: Engine = module.ENGINE(threads=conf().engine_threads)
-    return engine
+    make: EngineFactory = module.ENGINE
+    return make(threads=conf().engine_threads)
 
 
 def forget_parts() -> None:

@@ -86,4 +86,3 @@ class Recorder:
 _recorder = Recorder()
 os.register_at_fork(after_in_child=_recorder.reset)
 note = _recorder.note
-flush = _recorder.flush

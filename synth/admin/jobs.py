@@ -25,7 +25,7 @@ from synth.admin.player import player
 from synth.admin.sentences import sentences_table
 from synth.models import Job
 from synth.models.states import OPEN, State
-from synth.stored import of_rendering
+from synth.stored import of_job
 from tenants.types import TenantRef
 
 CONFIRMATION = {
@@ -109,7 +109,7 @@ class JobAdmin(QueueAdmin):
 
     @display(description=_("listen"))
     def listen(self, job: Job) -> str:
-        return player(TenantRef(job.tenant_id), of_rendering(job)) if job.state == State.SUCCEEDED else ""
+        return player(TenantRef(job.tenant_id), of_job(job)) if job.state == State.SUCCEEDED else ""
 
     @display(description=_("rendering"))
     def rendering_link(self, job: Job) -> SafeString:

@@ -19,7 +19,7 @@ from synth.admin.player import player
 from synth.admin.sentences import sentences_table
 from synth.models import Job, Rendering
 from synth.models.states import State
-from synth.stored import of_rendering
+from synth.stored import of_job
 from tenants.types import TenantRef
 
 JOBS_SHOWN = 20
@@ -68,7 +68,7 @@ class RenderingAdmin(QueueAdmin):
         job = next(iter(_jobs(rendering)), None)
         if job is None or rendering.state != State.SUCCEEDED:
             return ""
-        return player(TenantRef(rendering.tenant_id), of_rendering(job))
+        return player(TenantRef(rendering.tenant_id), of_job(job))
 
     @display(description=_("jobs"))
     def job_links(self, rendering: Rendering) -> str:

@@ -8,7 +8,7 @@ from synth import service
 from synth.models import Entry, Job
 from synth.models.states import State
 from synth.service import Speech
-from synth.stored import of_entry, of_rendering
+from synth.stored import of_entry, of_job
 from synth.types import Delivery, Spec, StoredAudio
 from tenants.types import TenantRef
 
@@ -111,7 +111,7 @@ def entry_body(entry: Entry) -> dict[str, Any]:
 
 
 def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any]:
-    stored = of_rendering(job)
+    stored = of_job(job)
     members = audio_members(stored)
     return members | url_members(TenantRef(job.tenant_id), stored) if with_url else members
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BadAudio", "check", "longest_plausible", "shortest_plausible"]
-
 SILENT_PEAK = 10 ** (-50 / 20)
 FRAME_S = 0.010
 # A frame sounds when it is within 40 dB of the loudest one.

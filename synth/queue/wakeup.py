@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -73,7 +74,7 @@ class Listener:
             except (RedisError, OSError) as error:
                 self._subscribed.clear()
                 logger.warning("wake-up listener lost Redis, waiters look once a second: %s", error)
-                threading.Event().wait(RECONNECT_SECONDS)
+                time.sleep(RECONNECT_SECONDS)
 
     def _listen(self) -> None:
         client = Redis.from_url(self._redis_url, socket_connect_timeout=1, health_check_interval=10)

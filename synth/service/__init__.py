@@ -1,14 +1,13 @@
 """The corridor: every door (API, tasks, admin, command line) goes through these functions."""
 
 from synth.service.rendering import drain_renderings
-from synth.service.speaking import Speech, StaleSnapshot, audio_of, cancel, is_fresh, remake, signed_url, speak
+from synth.service.speaking import Speech, StaleSnapshot, cancel, is_fresh, remake, signed_url, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 
 __all__ = [
     "Speech",
     "StaleSnapshot",
-    "audio_of",
     "cancel",
     "drain_engine",
     "drain_renderings",

@@ -7,11 +7,10 @@ from django.db import transaction
 
 from synth import cards, codec, wiring
 from synth.audio.encoding import encode_clip
-from synth.audio.formats import get_format
 from synth.audio.pcm import CorruptAudio, from_flac, join, resample, set_loudness
 from synth.conf import conf
 from synth.errors import ObjectMissing, Permanent, WorkError
-from synth.keys import object_name, segment_key
+from synth.keys import segment_key
 from synth.models import Entry, Rendering, RenderingPart
 from synth.models.clock import database_now
 from synth.models.states import State
@@ -23,7 +22,7 @@ from synth.queue.wakeup import announce
 from synth.service.endings import Failure, forget_entry, give_back, rendering_failed, rendering_succeeded
 from synth.service.submission import open_syntheses, segments_of
 from synth.service.synthesis import STORED_FORMAT
-from synth.stored import of_entry
+from synth.stored import audio_object, of_entry
 from synth.types import Clip, Pcm, Segment, Spec
 from tenants.types import TenantRef
 
@@ -96,7 +95,6 @@ def _assemble(claim: Rendering, spec: Spec) -> Clip:
 
 def _pieces(claim: Rendering) -> list[Pcm]:
     tenant, store = TenantRef(claim.tenant_id), wiring.object_store()
-    extension = get_format(STORED_FORMAT).extension
     pieces: dict[str, Pcm] = {}
     lost: set[str] = set()
     parts = list(RenderingPart.objects.filter(rendering=claim).order_by("position"))
@@ -104,7 +102,7 @@ def _pieces(claim: Rendering) -> list[Pcm]:
         if part.digest in pieces or part.key in lost:
             continue
         try:
-            pieces[part.digest] = from_flac(store.get(object_name(tenant, part.digest, extension)))
+            pieces[part.digest] = from_flac(store.get(audio_object(tenant, part.digest, STORED_FORMAT)))
         except (ObjectMissing, CorruptAudio):
             lost.add(part.key)
     if lost:
@@ -115,7 +113,7 @@ def _pieces(claim: Rendering) -> list[Pcm]:
 def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
     """Bytes to storage, fenced commit, cache, wake: always in this order."""
     tenant = TenantRef(claim.tenant_id)
-    name = object_name(tenant, clip.digest, get_format(clip.format).extension)
+    name = audio_object(tenant, clip.digest, clip.format)
     wiring.object_store().put(name, clip.data, clip.media_type)
     result: dict[str, object] = {
         "digest": clip.digest,

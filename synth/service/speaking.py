@@ -10,19 +10,18 @@ from django.db import connection
 from django.utils import timezone
 
 from synth import codec, wiring
-from synth.audio.formats import get_format
 from synth.cache.local import SignedUrl
 from synth.cache.store import Lookup, Status
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, StorageUnavailable
-from synth.keys import Kind, object_name, redis_key, rendition_key
+from synth.keys import Kind, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
 from synth.service.endings import cancel_job, forget_entry
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
-from synth.stored import of_entry, of_rendering
+from synth.stored import audio_object, of_entry, of_job
 from synth.types import CacheMode, Delivery, Spec, StoredAudio
 from tenants.errors import NotFound
 from tenants.ids import parse_id
@@ -121,7 +120,7 @@ def cancel(tenant: TenantRef, job_id: UUID) -> Job:
 
 def signed_url(tenant: TenantRef, stored: StoredAudio) -> SignedUrl:
     """A temporary URL of the audio; one is shared by all answers until half of its time is over."""
-    name = object_name(tenant, stored.digest, get_format(stored.format).extension)
+    name = audio_object(tenant, stored.digest, stored.format)
     ttl = conf().url_ttl
     held = wiring.local_cache().url(name, ttl=ttl)
     if held is None:
@@ -131,9 +130,9 @@ def signed_url(tenant: TenantRef, stored: StoredAudio) -> SignedUrl:
     return held
 
 
-def audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
+def _audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
     """The bytes from storage. Raises ObjectMissing also when they are not what was stored."""
-    data = wiring.object_store().get(object_name(tenant, stored.digest, get_format(stored.format).extension))
+    data = wiring.object_store().get(audio_object(tenant, stored.digest, stored.format))
     if sha256(data).hexdigest() != stored.digest:
         raise ObjectMissing("the stored bytes are not the ones that were put there")
     return data
@@ -212,7 +211,7 @@ def _with_audio(
         return speech
     local, local_key = wiring.local_cache(), redis_key(tenant, Kind.AUDIO, key)
     try:
-        data = audio or local.audio(local_key, stored.digest) or audio_of(tenant, stored)
+        data = audio or local.audio(local_key, stored.digest) or _audio_of(tenant, stored)
     except ObjectMissing:
         forget_entry(tenant, Entry.Kind.RENDITION, key)
         wiring.rendition_cache().forget(tenant, key)
@@ -230,12 +229,12 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
         raise SpeechFailed.of(job.error_code, repeats=job.rendering.error_repeats, job_id=job.public_id)
     if job.state != State.SUCCEEDED:
         return speech
-    stored = of_rendering(job)
+    stored = of_job(job)
     speech = replace(speech, stored=stored)
     if request.delivery is Delivery.URL:
         return speech
     try:
-        return replace(speech, audio=audio_of(TenantRef(job.tenant_id), stored))
+        return replace(speech, audio=_audio_of(TenantRef(job.tenant_id), stored))
     except (ObjectMissing, StorageUnavailable) as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
 

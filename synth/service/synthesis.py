@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from synth import cards, codec, wiring
-from synth.audio.checks import BadAudio, check, longest_plausible
+from synth.audio.checks import BadAudio, check
+from synth.audio.durations import longest_plausible
 from synth.audio.formats import get_format
 from synth.audio.pcm import to_flac
 from synth.conf import conf
 from synth.engines.base import Engine
 from synth.errors import Permanent, Retryable, WorkError
-from synth.keys import object_name
 from synth.models import Entry, Synthesis
 from synth.models.clock import database_now
 from synth.queue.claim import MAX_ATTEMPTS, Worker, claim_synthesis, has_work
@@ -21,6 +21,7 @@ from synth.queue.lease import end_this_process, kept_alive
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, give_back, synthesis_failed, synthesis_succeeded
+from synth.stored import audio_object
 from synth.types import EngineCard, Pcm, Segment
 from tenants.types import TenantRef
 
@@ -108,9 +109,8 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
     """Bytes to storage under their digest, then the fenced commit, then the bells."""
     data = to_flac(sound.pcm)
     digest = sha256(data).hexdigest()
-    stored_form = get_format(STORED_FORMAT)
-    name = object_name(TenantRef(claim.tenant_id), digest, stored_form.extension)
-    wiring.object_store().put(name, data, stored_form.media_type)
+    name = audio_object(TenantRef(claim.tenant_id), digest, STORED_FORMAT)
+    wiring.object_store().put(name, data, get_format(STORED_FORMAT).media_type)
     entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
     if synthesis_succeeded(claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry):
         wiring.doorbell().ring_io()

@@ -1,1 +1,1 @@
-"""How `make run` starts everything in one terminal. Production starts the same commands by itself (docs/operating.md)."""
+"""How `make run` starts everything in one terminal. docs/operating.md tells what production starts."""

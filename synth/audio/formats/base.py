@@ -35,11 +35,6 @@ class Format:
     def sample_rates(self) -> tuple[int, ...]:
         return tuple(sorted(self.rates))
 
-    @property
-    def bitrates(self) -> tuple[int, ...]:
-        """Every bitrate that some sample rate allows."""
-        return tuple(sorted({bitrate for allowed in self.rates.values() for bitrate in allowed}))
-
     def bitrates_for(self, sample_rate: int) -> tuple[int, ...]:
         """Raises LookupError for a sample rate that the format lacks."""
         if sample_rate not in self.rates:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.audio.checks import BadAudio, check, longest_plausible, shortest_plausible
+from synth.audio.checks import BadAudio, check
+from synth.audio.durations import longest_plausible, shortest_plausible
 from synth.errors import Retryable
 from synth.types import Pcm
 
