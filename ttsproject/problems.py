@@ -5,11 +5,13 @@ from typing import Any
 
 import orjson
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from synth.errors import ServiceUnavailable
 from tenants.authentication import CHALLENGE
 from tenants.context import request_id
 from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem, UnsupportedMediaType
@@ -79,6 +81,9 @@ KNOWN: tuple[tuple[type[BaseException], type[Problem]], ...] = (
     (exceptions.NotAcceptable, NotAcceptable),
     (exceptions.UnsupportedMediaType, UnsupportedMediaType),
 )
+# What it says when it cannot be reached, has no connection left, or is locked for too long.
+DATABASE_AWAY = (OperationalError, InterfaceError)
+DATABASE_RETRY_AFTER = 5
 BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind for kind in (NotFound, MethodNotAllowed, PreconditionFailed, RangeNotSatisfiable)
 }
@@ -88,6 +93,9 @@ def as_problem(error: BaseException) -> Problem | None:
     """The problem that an exception means; None for a defect of ours."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, DATABASE_AWAY):
+        logger.error("the database does not answer", exc_info=error)
+        return ServiceUnavailable(retry_after=DATABASE_RETRY_AFTER)
     if isinstance(error, exceptions.ValidationError):
         return _invalid(error.get_full_details())
     return next((problem() for kind, problem in KNOWN if isinstance(error, kind)), None)

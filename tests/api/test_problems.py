@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from django.db import OperationalError, connection
 from django.test import Client, override_settings
 
 from synth import selectors
@@ -59,6 +60,21 @@ def test_a_defect_is_a_500_that_tells_nothing_but_its_request_id(
         assert b"secret" not in response.content
         assert b"RuntimeError" not in response.content
     assert [record.levelno for record in caplog.records if "failed" in record.message] == [logging.ERROR] * 2
+
+
+def test_a_database_that_is_away_is_a_503_that_asks_to_come_back(
+    owner: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*args: object) -> None:
+        raise OperationalError("could not connect to db.internal")
+
+    for ask in (lambda: owner.get("/v1/voices"), lambda: owner.speak(text="Nobody has said this before.")):
+        with connection.execute_wrapper(away):
+            response = ask()
+        assert (response.status_code, problem(response)["code"]) == (503, "unavailable")
+        assert int(response["Retry-After"]) > 0
+        assert b"internal" not in response.content
+    assert [record.levelno for record in caplog.records if "database" in record.message] == [logging.ERROR] * 2
 
 
 def test_a_host_that_is_not_ours_is_a_problem_too() -> None:
