@@ -62,14 +62,15 @@ def complete(variables: dict[str, str]) -> RunEnvironment:
     """With a default for all that is not set. Makes the secret key on the first start."""
     var = var_directory(variables)
     port = preflight.port(variables)
-    redis_port = None if variables.get("REDIS_URL") else _free_port()
+    redis_port = None if variables.get("REDIS_URL") or variables.get("REDIS_URL_FILE") else _free_port()
     defaults = {
         "REFRAIN_PUBLIC_URL": f"http://127.0.0.1:{port}",
         "REFRAIN_ENGINES": ENGINES,
         "REFRAIN_KOKORO_VOICES": str(kokoro_voices(var)),
-        "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
         "PYTHONUNBUFFERED": "1",
     }
+    if redis_port:
+        defaults["REDIS_URL"] = f"redis://127.0.0.1:{redis_port}/0"
     if not variables.get("REFRAIN_SECRET_KEY") and not variables.get("REFRAIN_SECRET_KEY_FILE"):
         defaults["REFRAIN_SECRET_KEY_FILE"] = str(_secret_key_file(var))
     defaults = {name: value for name, value in defaults.items() if not variables.get(name)}
