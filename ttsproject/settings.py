@@ -123,6 +123,7 @@ REFRAIN = {
             "root": env.text("REFRAIN_FILES_ROOT", str(VAR_DIR / "audio")),
             "base_url": PUBLIC_URL,
             "signing_key": env.text("REFRAIN_URL_SIGNING_KEY", SECRET_KEY),
+            "previous_signing_key": env.text("REFRAIN_PREVIOUS_URL_SIGNING_KEY"),
         },
         "s3": {
             "bucket": env.text("S3_BUCKET"),
