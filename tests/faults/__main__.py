@@ -64,7 +64,8 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help="names of rows; by default all")
-    parser.add_argument("--runs", type=int, default=1, help="how often each is played, with seeds 1, 2, …")
+    parser.add_argument("--runs", type=int, default=1, help="how often each is played, with one seed after another")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--database", choices=[SQLITE, POSTGRESQL], default=SQLITE)
     parser.add_argument("--short", action="store_true", help="the sizes that CI plays")
     return parser.parse_args()
@@ -73,7 +74,7 @@ def _options() -> argparse.Namespace:
 def _play(row: Row, ground: Ground, options: argparse.Namespace) -> list[Figures]:
     size = row.short if options.short else row.long
     played = []
-    for seed in range(1, options.runs + 1):
+    for seed in range(options.seed, options.seed + options.runs):
         started = time.monotonic()
         try:
             figures = row.play(ground, seed=seed, **size)
