@@ -8,8 +8,8 @@ class SynthConfig(AppConfig):
     verbose_name = "Speech"
 
     def ready(self) -> None:
-        """Tell Redis of every new snapshot version."""
-        from synth import wiring
+        """Register the checks of settings, and tell Redis of every new snapshot version."""
+        from synth import checks, wiring  # noqa: F401
         from tenants.versions import set_publisher
 
         set_publisher(lambda versions: wiring.rendition_cache().publish_versions(versions))
