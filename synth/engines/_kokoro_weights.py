@@ -6,9 +6,13 @@ Such a directory holds one `*.onnx` (best `kokoro-v1.0.onnx` or `model.onnx`) an
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import importlib.resources
 import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +54,14 @@ def packaged() -> Weights:
     return Weights(model, digest, packaged_vocab(), styles)
 
 
+def with_voices(weights: Weights, directory: Path) -> Weights:
+    """With each `*.bin` and `*.npy` of a directory as a further voice, named by its file; none where it is missing.
+
+    Raises EngineUnavailable, and names the file, when one is no Kokoro voice.
+    """
+    return dataclasses.replace(weights, styles={**weights.styles, **_voice_files(directory)})
+
+
 def packaged_vocab() -> dict[str, int]:
     """Kokoro v1.0's phonemes and their numbers."""
     text = (importlib.resources.files(_PACK) / "data" / "vocab.json").read_text(encoding="utf-8")
@@ -86,22 +98,39 @@ def _styles(directory: Path) -> dict[str, NDArray[np.float32]]:
 
     archive = directory / "voices-v1.0.bin"
     if archive.is_file():
-        with np.load(archive, allow_pickle=False) as voices:
+        with _voices_of(archive), np.load(archive, allow_pickle=False) as voices:
             return {name: _rows(voices[name]) for name in sorted(voices.files)}
-    files = sorted((*directory.glob("voices/*.bin"), *directory.glob("voices/*.npy")))
-    return {file.stem: _rows(_stored(file)) for file in files}
+    return _voice_files(directory / "voices")
 
 
-def _stored(file: Path) -> NDArray[np.float32]:
+def _voice_files(directory: Path) -> dict[str, NDArray[np.float32]]:
+    files = sorted((*directory.glob("*.bin"), *directory.glob("*.npy")))
+    return {file.stem: _voice_file(file) for file in files}
+
+
+def _voice_file(file: Path) -> NDArray[np.float32]:
     import numpy as np
 
-    if file.suffix == ".npy":
-        array: NDArray[np.float32] = np.load(file, allow_pickle=False)
-        return array
-    return np.fromfile(file, "<f4")
+    with _voices_of(file):
+        # Not fromfile, which passes over what is left of a file that was cut short.
+        return _rows(np.load(file) if file.suffix == ".npy" else np.frombuffer(file.read_bytes(), "<f4"))
+
+
+@contextmanager
+def _voices_of(file: Path) -> Iterator[None]:
+    """NumPy's words for a file that it cannot read become EngineUnavailable with the file's name."""
+    try:
+        yield
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise EngineUnavailable(f"{file} holds no Kokoro voice: {error}") from error
 
 
 def _rows(array: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np
+
     if not array.size or array.size % STYLE_WIDTH:
-        raise EngineUnavailable(f"a Kokoro voice must be rows of {STYLE_WIDTH} numbers")
-    return array.reshape(-1, STYLE_WIDTH).astype("float32")
+        raise ValueError(f"it must be rows of {STYLE_WIDTH} numbers")
+    rows = array.reshape(-1, STYLE_WIDTH).astype("float32")
+    if not np.isfinite(rows).all():
+        raise ValueError("its numbers must be finite")
+    return rows

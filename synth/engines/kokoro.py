@@ -1,6 +1,7 @@
 """Kokoro-82M (ONNX): Mandarin, English, Japanese and mixtures of them, on a CPU. Loaded by the engine worker.
 
-REFRAIN_KOKORO_DIR names a Kokoro v1.0 directory of the user's own to take in place of the packaged model.
+REFRAIN_KOKORO_VOICES names a directory of voices to add to the packaged ones; REFRAIN_KOKORO_DIR a Kokoro v1.0
+directory of the user's own to take in place of all that is packaged.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "kokoro"
 DIRECTORY = "REFRAIN_KOKORO_DIR"
+VOICES = "REFRAIN_KOKORO_VOICES"
 # Raise it with every change here or in the modules of this folder that changes the sound of any text.
 ADAPTER_VERSION = "1"
 LANGUAGES = ("zh", "en", "ja")
@@ -31,7 +33,12 @@ MAX_PHONEMES = 510
 COMFORTABLE_PHONEMES = 400
 PAUSE_AT_CUT = 0.15
 _LANGUAGE_OF_PREFIX = {"a": "en", "b": "en", "j": "ja", "z": "zh"}
-_PREFERRED = {"zh": ("zf_xiaoxiao", "jm_kumo"), "en": ("af_heart", "jf_gongitsune"), "ja": ("jf_alpha",)}
+# Best first, by the character error rate of a recogniser that listens to everyday sentences.
+_PREFERRED = {
+    "zh": ("zf_xiaobei", "zf_xiaoxiao", "zf_xiaoyi", "zm_yunjian", "zm_yunxi", "zm_yunxia", "zm_yunyang", "jm_kumo"),
+    "en": ("af_heart", "bf_emma", "jf_gongitsune"),
+    "ja": ("jf_alpha",),
+}
 _WARM_UP = (("zh", "你好，世界。"), ("en", "Hello, world."), ("ja", "こんにちは、世界。"))
 
 
@@ -40,10 +47,9 @@ class Kokoro:
 
     def __init__(self, *, threads: int = 1) -> None:
         with loading(NAME):
-            from synth.engines import _kokoro_phonemes, _kokoro_weights
+            from synth.engines import _kokoro_phonemes
 
-            own = os.environ.get(DIRECTORY)
-            weights = _kokoro_weights.from_directory(Path(own)) if own else _kokoro_weights.packaged()
+            weights = _weights()
             self._phonemise = _kokoro_phonemes.Phonemiser(weights.vocab)
             self._session = _session(weights.model, threads)
             self._inputs = {entry.name: entry.type for entry in self._session.get_inputs()}
@@ -86,6 +92,16 @@ class Kokoro:
 
 
 ENGINE = Kokoro
+
+
+def _weights() -> Weights:
+    from synth.engines import _kokoro_weights
+
+    if own := os.environ.get(DIRECTORY):
+        return _kokoro_weights.from_directory(Path(own))
+    packaged = _kokoro_weights.packaged()
+    added = os.environ.get(VOICES)
+    return _kokoro_weights.with_voices(packaged, Path(added)) if added else packaged
 
 
 def _session(model: bytes, threads: int) -> Any:
