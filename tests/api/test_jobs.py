@@ -1,8 +1,9 @@
 """Looking at speech, cancelling it, and listing it with filters, page by page."""
 
+from base64 import b64encode
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from django.utils import timezone
@@ -147,6 +148,15 @@ def test_a_filter_that_cannot_be_used_is_refused_in_both_languages(
     chinese = problem(owner.get("/v1/speech", query, **CHINESE))
     assert all(is_chinese(field["message"]) for field in chinese["fields"])
     assert "%%" not in str(chinese)
+
+
+@pytest.mark.parametrize(
+    "position",
+    ["2023", "", "yesterday", "2026-13-01 00:00:00+00:00", "2026-01-01 00:00:00", "0001-01-01 00:00:00+14:00", "\0"],
+)
+def test_a_cursor_that_holds_no_time_is_refused(owner: Caller, position: str) -> None:
+    cursor = b64encode(urlencode({"p": position}).encode()).decode()
+    assert owner.get("/v1/speech", {"cursor": cursor}).status_code == 404
 
 
 def test_a_cursor_that_we_did_not_give_is_refused(owner: Caller) -> None:
