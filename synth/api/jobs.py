@@ -135,11 +135,14 @@ class SpeechAudio(APIView):
         extension = get_format(stored.format).extension
         name = object_name(caller_of(request).tenant, stored.digest, extension)
         store = wiring.object_store()
+        info = store.head(name)
+        if info.size != stored.size:
+            raise ObjectMissing("the stored bytes are not the ones that were put there")
         return stream_object(
             request._request,  # noqa: SLF001 - the plain request: ranges know nothing of REST framework
             store,
             name,
-            info=store.head(name),
+            info=info,
             etag=f'"{stored.digest}"',
             filename=f"{stored.id}.{extension}",
             cache_control="private, no-cache",

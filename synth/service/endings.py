@@ -5,7 +5,7 @@ Locks are taken in one order, syntheses before renderings before jobs, so that t
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -17,6 +17,7 @@ from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import fenced
 from tenants.types import TenantRef
 
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
 ENTRY_FIELDS = (
     "engine", "model_version", "voice", "category", "text", "digest", "format", "media_type", "size", "duration",
@@ -146,9 +147,10 @@ def put_entry(entry: Entry) -> Entry:
     return entry
 
 
-def forget_entry(tenant: TenantRef, kind: str, key: str) -> None:
-    """Take an entry whose audio is lost out of the catalogue."""
-    Entry.objects.filter(tenant_id=tenant.id, kind=kind, key=key).delete()
+def expire_entry(tenant: TenantRef, kind: str, key: str, *, digests: Iterable[str]) -> None:
+    """Let an entry whose audio is lost count no more. Its row stays, so that what is made anew has its id."""
+    lost = Entry.objects.filter(tenant_id=tenant.id, kind=kind, key=key, digest__in=list(digests))
+    lost.update(made_at=LONG_AGO)
 
 
 @transaction.atomic

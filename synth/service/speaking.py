@@ -17,7 +17,7 @@ from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, Storag
 from synth.keys import Kind, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
-from synth.service.endings import cancel_job, forget_entry
+from synth.service.endings import cancel_job, expire_entry
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
@@ -85,9 +85,20 @@ def remake(caller: Caller, speech_id: str) -> StoredAudio:
     rendering = _rendering_of(caller.tenant, speech_id)
     if rendering is None:
         raise NotFound
-    forget_entry(caller.tenant, Entry.Kind.RENDITION, rendering.key)
+    expire_entry(caller.tenant, Entry.Kind.RENDITION, rendering.key, digests=[rendering.digest])
     wiring.rendition_cache().forget(caller.tenant, rendering.key)
-    request = SpeechRequest(spec=codec.from_json(Spec, rendering.spec), category=rendering.category)
+    stored = _made_again(caller, rendering)
+    # A job stays with its own rendering, which from now on has this sound.
+    Rendering.objects.filter(id=rendering.id).update(digest=stored.digest, size=stored.size, duration=stored.duration)
+    return stored
+
+
+def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
+    request = SpeechRequest(
+        spec=codec.from_json(Spec, rendering.spec),
+        category=rendering.category,
+        cache=CacheMode.USE if rendering.stored else CacheMode.BYPASS,
+    )
     snapshot = load(caller.tenant.id)
     card = snapshot.cards.get(request.spec.manner.engine) if snapshot else None
     if card is None:
@@ -213,7 +224,7 @@ def _with_audio(
     try:
         data = audio or local.audio(local_key, stored.digest) or _audio_of(tenant, stored)
     except ObjectMissing:
-        forget_entry(tenant, Entry.Kind.RENDITION, key)
+        expire_entry(tenant, Entry.Kind.RENDITION, key, digests=[stored.digest])
         wiring.rendition_cache().forget(tenant, key)
         return None
     except StorageUnavailable as error:

@@ -27,7 +27,18 @@ def made(world, engine, log):
     return world
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:200])])
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def alter_its_sample_rate(path: Path) -> None:
+    """Which no checksum inside of a FLAC file covers."""
+    data = bytearray(path.read_bytes())
+    data[19] ^= 0x10
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, cut_short, alter_its_sample_rate])
 def test_it_is_made_again_alone(made, engine, audio, log, damage):
     damage(segment_file(audio, "Two."))
     order(made.owner, "One. Two.", output="flac")
