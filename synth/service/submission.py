@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
@@ -15,7 +16,7 @@ from synth.errors import SpeechFailed
 from synth.keys import segment_key
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.states import OPEN, Priority, State
-from synth.spec import SpeechRequest
+from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
 from synth.text.split import split
 from synth.types import CacheMode, Segment, Spec
 from tenants.ids import new_id
@@ -33,7 +34,7 @@ class MadeMeanwhile(Exception):  # noqa: N818
         self.entry = entry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Order:
     """A request on its way into rows."""
 
@@ -56,6 +57,12 @@ class Order:
     def stored(self) -> bool:
         return self.request.cache is not CacheMode.BYPASS
 
+    @cached_property
+    def sentences(self) -> list[tuple[str, Segment]]:
+        """Every sentence with its key, in order."""
+        segments = segments_of(self.request.spec, max_units=self.max_units)
+        return [(segment_key(segment), segment) for segment in segments]
+
 
 def submit(
     caller: Caller,
@@ -73,6 +80,9 @@ def submit(
     order = Order(
         tenant=caller.tenant, request=request, key=key, job_id=new_id(), max_units=max_units, priority=priority
     )
+    if request.characters > MAX_WAITING_CHARACTERS:
+        # Takes seconds, in which a transaction would hold up every other writer of SQLite.
+        _ = order.sentences
     with transaction.atomic():
         rendering = _open_rendering(order)
         job = _create_job(order, rendering, caller=caller, request_id=request_id)
@@ -197,10 +207,9 @@ def _refuse_if_made(order: Order) -> None:
 
 def _plan(order: Order, rendering: Rendering) -> None:
     """Link the rendering to what is stored and to the syntheses of what is not."""
-    segments = segments_of(order.request.spec, max_units=order.max_units)
-    keys = [segment_key(segment) for segment in segments]
+    keys = [key for key, _ in order.sentences]
     stored = _stored_digests(order, keys) if order.request.cache is CacheMode.USE else {}
-    missing = {key: segment for key, segment in zip(keys, segments, strict=True) if key not in stored}
+    missing = {key: segment for key, segment in order.sentences if key not in stored}
     syntheses = open_syntheses(
         order.tenant,
         [(order.flight(key, refreshes=False), key, segment) for key, segment in missing.items()],
