@@ -35,7 +35,7 @@ PAUSE_AT_CUT = 0.15
 _LANGUAGE_OF_PREFIX = {"a": "en", "b": "en", "j": "ja", "z": "zh"}
 # Best first, by the character error rate of a recogniser that listens to everyday sentences.
 _PREFERRED = {
-    "zh": ("zf_xiaobei", "zf_xiaoxiao", "zf_xiaoyi", "zm_yunjian", "zm_yunxi", "zm_yunxia", "zm_yunyang", "jm_kumo"),
+    "zh": ("zf_xiaoyi", "zf_xiaobei", "zf_xiaoxiao", "zm_yunxi", "zm_yunyang", "zm_yunxia", "zm_yunjian", "jm_kumo"),
     "en": ("af_heart", "bf_emma", "jf_gongitsune"),
     "ja": ("jf_alpha",),
 }
