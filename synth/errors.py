@@ -61,6 +61,15 @@ class ServiceUnavailable(Problem):
     detail = _("Try again in a moment.")
 
 
+class SpeechCanceled(Problem):
+    """The job was canceled while its own request waited for it."""
+
+    status = 409
+    code = "canceled"
+    title = _("Canceled")
+    detail = _("This speech was canceled while the request waited for it.")
+
+
 class SpeechFailed(Problem):
     """The work behind a request failed. 422 when it would fail again, else 503."""
 

@@ -59,7 +59,7 @@ class SpeechCollection(APIView):
             200: SpeechSerializer,
             (200, "audio/*"): OpenApiTypes.BINARY,
             202: PendingSpeechSerializer,
-            **refusals(400, 401, 403, 413, 415, 422, 503),
+            **refusals(400, 401, 403, 409, 413, 415, 422, 503),
         },
     )
     def post(self, request: Request) -> Response:

@@ -13,7 +13,7 @@ from synth import codec, wiring
 from synth.cache.local import SignedUrl
 from synth.cache.store import Lookup, Status
 from synth.conf import conf
-from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, StorageUnavailable
+from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
 from synth.keys import Kind, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
@@ -236,6 +236,8 @@ def _with_audio(
 def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
     status = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}[request.cache]
     speech = Speech(id=job.public_id, cache_status=status, job=job)
+    if job.state == State.CANCELED:
+        raise SpeechCanceled(members={"job_id": job.public_id})
     if job.state == State.FAILED:
         raise SpeechFailed.of(job.error_code, repeats=job.rendering.error_repeats, job_id=job.public_id)
     if job.state != State.SUCCEEDED:
