@@ -38,6 +38,16 @@ def test_a_second_start_keeps_data_and_makes_no_second_key(launch: Callable[...,
     assert counts == [1, 1, 1]
 
 
+def test_a_demo_file_that_cannot_be_read_is_written_anew(launch: Callable[..., Launched]) -> None:
+    first = launch()
+    first.wait_for("Started")
+    first.end(signal.SIGINT)
+    (first.var / "demo.env").write_bytes(b"REFRAIN_API_KEY=\xff\xfe\x00\n")
+    second = launch()
+    second.wait_for("Started")
+    assert second.demo["REFRAIN_API_KEY"].startswith("rfr_live_")
+
+
 TABLES = ("tenants_tenant", "tenants_apikey", "auth_user")
 
 

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def make_demo(path: Path, url: str) -> None:
-    known = dotenv_values(path)
+    known = _read(path)
     token = known.get("REFRAIN_API_KEY") or ""
     user, password = known.get("REFRAIN_ADMIN_USER") or ADMIN, known.get("REFRAIN_ADMIN_PASSWORD") or ""
     if not _is_valid(token):
@@ -39,6 +39,14 @@ def make_demo(path: Path, url: str) -> None:
         "REFRAIN_ADMIN_PASSWORD": made or password,
     }
     write_private(path, "".join(f"{name}={value}\n" for name, value in lines.items()))
+
+
+def _read(path: Path) -> dict[str, str | None]:
+    """Whatever has become of the file must not keep everything from starting: it is written anew below."""
+    try:
+        return dotenv_values(path)
+    except UnicodeDecodeError:
+        return {}
 
 
 def _is_valid(token: str) -> bool:
