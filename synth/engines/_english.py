@@ -10,6 +10,8 @@ from synth.engines._scripts import Unspeakable, script_of
 # Hibari's reader of unknown words sees 24 letters at most and forgets the rest.
 _LONG_WORD = re.compile(r"[^\W\d_]{21,}")
 _PIECE = 20
+# It knows how to say no name of a number from 10 to the 30th on: such a number is read digit by digit.
+_LONG_NUMBER = re.compile(r"\d(?:,?\d){30,}")
 _HOST = re.compile(r"\b(?:[A-Za-z0-9-]{2,}\.)+(?:com|org|net|edu|gov|io|ai|dev|app|cn|jp|uk|html?)\b")
 _FOLD = str.maketrans(
     {"Đ": "D", "đ": "d", "Ħ": "H", "ħ": "h", "Ł": "L", "ł": "l", "Œ": "Oe", "œ": "oe", "ı": "i", "Ŋ": "Ng", "ŋ": "ng"}
@@ -43,6 +45,7 @@ def _plain(text: str) -> str:
     # Without square brackets there is no [text](/phonemes/), which hibari takes as markup.
     text = _HOST.sub(lambda match: match[0].replace(".", " dot "), punctuation(text))
     text = re.sub(r"\bwww\b", "W W W", text)
+    text = _LONG_NUMBER.sub(lambda match: " ".join(match[0].replace(",", "")), text)
     return _LONG_WORD.sub(_in_pieces, text)
 
 

@@ -93,6 +93,12 @@ def test_a_very_long_word_is_read_to_its_end() -> None:
     assert len(read(long, "en")) > 1.6 * len(read(short, "en"))
 
 
+@pytest.mark.parametrize("number", ["7" * 31, ",".join(["777"] * 13), "7" * 5000])
+def test_a_number_too_large_for_a_name_is_read_digit_by_digit(number: str) -> None:
+    digits = number.replace(",", "")
+    assert read(f"{number} apples", "en") == read(f"{' '.join(digits)} apples", "en")
+
+
 @pytest.mark.parametrize(("language", "text"), [("zh", "𠮷㐂"), ("ja", "々"), ("en", "ʘ"), ("zh", "《》")])
 def test_what_nobody_can_read_is_refused(language: str, text: str) -> None:
     with pytest.raises(Unspeakable):
