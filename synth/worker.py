@@ -7,10 +7,12 @@ must not be touched before the fork.
 import logging
 import os
 import socket
+import time
 from typing import Any
 
 from celery.signals import worker_process_init, worker_ready, worker_shutting_down
 from django.conf import settings
+from django.db import OperationalError, connection
 
 from synth import cards, wiring
 from synth.audio.encoding import warm_up
@@ -20,9 +22,11 @@ from synth.errors import EngineUnavailable
 from synth.queue.claim import Worker
 from synth.queue.doorbell import IO_QUEUE
 from synth.queue.shutdown import stopping
+from synth.types import EngineCard
 
 logger = logging.getLogger(__name__)
 
+PUBLISH_AGAIN_AFTER = 2.0
 _engines: dict[str, Engine] = {}
 
 
@@ -46,9 +50,20 @@ def load_engines() -> None:
             cards.publish_problem(name, reason)
         else:
             _engines[name] = loaded
-            cards.publish(loaded.card)
+            _publish(loaded.card)
             wiring.doorbell().ring_engine(name)
             logger.info("engine %s %s is ready", name, loaded.card.model_version)
+
+
+def _publish(card: EngineCard) -> None:
+    """Until the database takes it: without a card nobody would ever ask for this engine."""
+    while True:
+        try:
+            return cards.publish(card)
+        except OperationalError as error:
+            logger.warning("the card of %s is not published yet: %s", card.name, error)
+            connection.close()
+            time.sleep(PUBLISH_AGAIN_AFTER)
 
 
 @worker_process_init.connect

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import psycopg
 import pytest
 
+from tests.conftest import StackMaker
 from tests.faults.asking import crowd
+from tests.servers.tcp_proxy import TcpProxy
 from tests.stack import Stack
 
 pytestmark = pytest.mark.stack
@@ -45,3 +49,18 @@ def test_connections_that_the_database_dropped_are_not_used_again(running: Stack
         dropped = connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
         assert dropped.fetchall()
     assert say(running, "Afterwards.") == 200
+
+
+def test_a_worker_that_starts_before_its_database_is_used_once_that_is_there(make_stack: StackMaker) -> None:
+    stack = make_stack()
+    address = urlsplit(stack.seeded.url)
+    if address.scheme != "postgresql":
+        pytest.skip("a file is always there")
+    with TcpProxy(address.port or 5432) as way:
+        way.stop()
+        away = address._replace(netloc=f"{address.username}@127.0.0.1:{way.port}").geturl()
+        (worker,) = stack.engine_worker(env={"DATABASE_URL": away})
+        stack.wait_until(lambda: "not published yet" in worker.output(), seconds=60, what="a card in vain")
+        way.start()
+        stack.api()
+        stack.wait_for_engines()
