@@ -4,7 +4,7 @@
 PYTHON := $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # The settings need a secret key even where none is used.
-TOOLS_ENV := REFRAIN_SECRET_KEY=unused DATABASE_URL=sqlite:///$(CURDIR)/.venv/lint.sqlite3
+TOOLS_ENV := REFRAIN_SECRET_KEY=of-no-use-to-anybody DATABASE_URL=sqlite:///$(CURDIR)/.venv/lint.sqlite3
 
 .PHONY: help run manage test test-sqlite test-postgresql lint format messages dev python system-tools
 
