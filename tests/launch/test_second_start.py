@@ -54,7 +54,7 @@ TABLES = ("tenants_tenant", "tenants_apikey", "auth_user")
 def test_files_with_secrets_are_the_owners_alone(launch: Callable[..., Launched]) -> None:
     launched = launch()
     launched.wait_for("Started")
-    for name in ("demo.env", "secret_key", "run.env"):
+    for name in ("demo.env", "secret_key", "run.env", "refrain.sqlite3"):
         assert stat.S_IMODE((launched.var / name).stat().st_mode) == 0o600
     secret = (launched.var / "secret_key").read_text()
     assert len(secret) >= 50

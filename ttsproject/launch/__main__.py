@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 
 from ttsproject.launch import environment, preflight, services, valkey, voices, welcome
@@ -21,6 +22,7 @@ QUIET = "ignore:You're running the worker"
 
 
 def main() -> int:
+    os.umask(0o077)  # what tenants say is nobody else's on this machine
     variables = environment.read()
     var = environment.var_directory(variables)
     terminal = Terminal([REDIS, SETUP, API, ENGINE, IO, BEAT])

@@ -7,7 +7,7 @@ import re
 import shutil
 
 import pytest
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 
 from synth import wiring
 from synth.api.files import serve_file
@@ -59,6 +59,8 @@ def test_head_and_get_are_all_it_takes(store):
     assert visit(url, method="head")["Content-Length"] == str(len(DATA))
     for method in ("post", "put", "delete"):
         assert visit(url, method=method).status_code == 405
+        through_all_layers = getattr(Client(enforce_csrf_checks=True), method)(url)
+        assert (through_all_layers.status_code, through_all_layers["Allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize("query", ["", "?expires=9999999999", "?signature=x", "?expires=9999999999&signature=x"])
