@@ -44,21 +44,31 @@ class Listener:
 
         Look at the row after taking the seat: what ended before is not told again.
         """
-        if self._free is None or not self._free.acquire(blocking=False):
-            yield None
-            return
-        event = threading.Event()
+        with self.any_seat() as seated:
+            if not seated:
+                yield None
+                return
+            event = threading.Event()
+            try:
+                with self._lock:
+                    self._seats[rendering_id.hex].add(event)
+                self._start()
+                yield event
+            finally:
+                with self._lock:
+                    self._seats[rendering_id.hex].discard(event)
+                    if not self._seats[rendering_id.hex]:
+                        del self._seats[rendering_id.hex]
+
+    @contextmanager
+    def any_seat(self) -> Iterator[bool]:
+        """A place among those that may wait; False when every one is taken."""
+        seated = self._free is not None and self._free.acquire(blocking=False)
         try:
-            with self._lock:
-                self._seats[rendering_id.hex].add(event)
-            self._start()
-            yield event
+            yield seated
         finally:
-            with self._lock:
-                self._seats[rendering_id.hex].discard(event)
-                if not self._seats[rendering_id.hex]:
-                    del self._seats[rendering_id.hex]
-            self._free.release()
+            if seated and self._free is not None:
+                self._free.release()
 
     def _start(self) -> None:
         with self._lock:

@@ -1,6 +1,7 @@
 """Answers one speech request: from the cache, from the catalogue, or by work that it may wait for."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
@@ -18,6 +19,7 @@ from synth.keys import Kind, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
 from synth.service.endings import cancel_job, expire_entry
+from synth.service.flights import Flights
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
@@ -30,6 +32,7 @@ from tenants.types import Caller, TenantRef
 
 LOOK_EVERY = 1.0
 MAX_LOOKS = 3
+_flights = Flights()
 
 
 class StaleSnapshot(Exception):  # noqa: N818
@@ -62,19 +65,47 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
     Raises StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot be read.
     """
     key = rendition_key(request.spec)
-    for _ in range(MAX_LOOKS):
+    ends_at = time.monotonic() + request.wait
+    for look in range(MAX_LOOKS):
         if request.cache is CacheMode.USE:
             speech = _from_cache(snapshot, key, request)
             if speech is not None:
                 return speech
+            if look < MAX_LOOKS - 1 and _followed(redis_key(snapshot.tenant, Kind.ENTRY, key), ends_at):
+                continue
         else:
             _require_fresh(snapshot)
         try:
-            job = submit(caller, request, key=key, max_units=_max_units(snapshot, request), request_id=request_id)
+            return _make(caller, snapshot, replace(request, wait=ends_at - time.monotonic()), key, request_id)
         except MadeMeanwhile:
             continue
-        return _deliver_job(_wait_for(job, request.wait), request)
     raise ServiceUnavailable(retry_after=1)
+
+
+def _make(caller: Caller, snapshot: Snapshot, request: SpeechRequest, key: str, request_id: str) -> Speech:
+    """Have it made, and wait for it as long as the request says; equal requests of this process follow."""
+    max_units = snapshot.cards[request.spec.manner.engine].max_units
+    shared = request.cache is CacheMode.USE and request.wait > 0
+    name = redis_key(snapshot.tenant, Kind.ENTRY, key)
+    with _flights.led(name) if shared else nullcontext():
+        job = submit(caller, request, key=key, max_units=max_units, request_id=request_id)
+        return _deliver_job(_wait_for(job, request.wait), request)
+
+
+def _followed(name: str, ends_at: float) -> bool:
+    """Wait for an equal request of this process, if there is one; whether it is worth looking again.
+
+    Raises SpeechFailed when its work failed.
+    """
+    flight = _flights.find(name)
+    if flight is None or ends_at <= time.monotonic():
+        return False
+    with wiring.listener().any_seat() as seated:
+        connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
+        landed = seated and flight.landed.wait(ends_at - time.monotonic())
+    if landed and flight.failure is not None:
+        raise flight.failure
+    return landed
 
 
 def remake(caller: Caller, speech_id: str) -> StoredAudio:
@@ -267,7 +298,3 @@ def _wait_for(job: Job, seconds: float) -> Job:
                 return job
             connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
             woken.wait(min(LOOK_EVERY, remaining))
-
-
-def _max_units(snapshot: Snapshot, request: SpeechRequest) -> int:
-    return snapshot.cards[request.spec.manner.engine].max_units
