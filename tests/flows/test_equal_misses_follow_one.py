@@ -1,4 +1,4 @@
-"""Of equal misses in one process one is queued; the others wait for it, then find it in the cache or share its error."""
+"""Of equal misses in one process one is queued; the others wait for it, then find it cached or share its error."""
 
 from concurrent.futures import ThreadPoolExecutor
 
