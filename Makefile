@@ -25,7 +25,7 @@ test-sqlite: dev system-tools
 	$(BIN)/pytest
 
 test-postgresql: dev system-tools
-	$(BIN)/pytest --database=postgresql
+	$(BIN)/pytest --database=postgresql -m "not browser and not faults"
 
 lint: dev ## Style, types, layers, migrations
 	$(BIN)/ruff check .
