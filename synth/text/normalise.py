@@ -25,9 +25,10 @@ _INVISIBLE = regex.compile(rf"(?V1)[\p{{Default_Ignorable_Code_Point}}--[{_MEANI
 _JOINING_SCRIPTS = (
     "Arab Syrc Mand Nkoo Mong Phag Adlm Rohg Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr Tibt Thaa"
 )
-_AFTER_JOINING_LETTER = "".join(rf"\p{{sc={code}}}" for code in _JOINING_SCRIPTS.split())
+_JOINING_LETTER = "".join(rf"\p{{sc={code}}}" for code in _JOINING_SCRIPTS.split())
+# Mongolian's selectors are of its script, yet no letters.
 _JOINERS = regex.compile(
-    rf"(?=[{_MEANINGFUL}])(?<![{_AFTER_JOINING_LETTER}])(?<![\p{{Extended_Pictographic}}\p{{Emoji_Modifier}}](?=\u200d))[{_MEANINGFUL}]"
+    rf"(?V1)(?=[{_MEANINGFUL}])(?<![[{_JOINING_LETTER}]--[{_MEANINGFUL}]])(?<![\p{{Extended_Pictographic}}\p{{Emoji_Modifier}}](?=\u200d))[{_MEANINGFUL}]"
 )
 _EXCESS_MARKS = regex.compile(rf"\p{{M}}{{{MAX_MARKS}}}\K\p{{M}}+")
 _SPEAKABLE = regex.compile(r"(?V1)[[\p{L}\p{N}]--\p{Lm}--\p{Default_Ignorable_Code_Point}]")

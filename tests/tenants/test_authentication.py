@@ -156,7 +156,7 @@ def test_the_challenge_names_the_scheme():
 
 def test_a_request_is_noted_as_the_last_use(world):
     authenticate(f"Bearer {world.owner.token}")
-    last_used.flush()
+    last_used._recorder.flush()
     world.owner.key.refresh_from_db()
     assert world.owner.key.last_used_at is not None
 

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synth.text.normalise import MAX_MARKS, is_speakable, normalise
@@ -20,6 +20,7 @@ TRICKY = st.text(
 )
 
 
+@example("\u180b\u180b")
 @given(st.one_of(st.text(), TRICKY, st.text(st.characters(categories=["M", "Cf", "Lo"]), max_size=80)))
 def test_it_is_idempotent(text: str) -> None:
     once = normalise(text)
