@@ -76,7 +76,8 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
         else:
             _require_fresh(snapshot)
         try:
-            return _make(caller, snapshot, replace(request, wait=ends_at - time.monotonic()), key, request_id)
+            remaining = max(0.0, ends_at - time.monotonic())
+            return _make(caller, snapshot, replace(request, wait=remaining), key, request_id)
         except MadeMeanwhile:
             continue
     raise ServiceUnavailable(retry_after=1)
