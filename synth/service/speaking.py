@@ -77,13 +77,13 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
             _require_fresh(snapshot)
         try:
             remaining = max(0.0, ends_at - time.monotonic())
-            return _make(caller, snapshot, replace(request, wait=remaining), key, request_id)
+            return _make(caller, snapshot, replace(request, wait=remaining), key=key, request_id=request_id)
         except MadeMeanwhile:
             continue
     raise ServiceUnavailable(retry_after=1)
 
 
-def _make(caller: Caller, snapshot: Snapshot, request: SpeechRequest, key: str, request_id: str) -> Speech:
+def _make(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, key: str, request_id: str) -> Speech:
     """Have it made, and wait for it as long as the request says; equal requests of this process follow."""
     max_units = snapshot.cards[request.spec.manner.engine].max_units
     shared = request.cache is CacheMode.USE and request.wait > 0
