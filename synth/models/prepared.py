@@ -1,0 +1,120 @@
+"""Queries of the hot path whose SQL is written once: Django takes ten times longer to write a look-up's SQL than the
+database to answer it.
+
+    @prepared_rows
+    def open_rendering(tenant_id: Any, flight: Any) -> QuerySet[Rendering]:
+        return Rendering.objects.filter(tenant_id=tenant_id, flight=flight, state__in=OPEN)
+
+    open_rendering(tenant_id=…, flight=…)  # a list of renderings
+
+The body runs once for each connection, with parameters that stand for the values; each call only puts the values in.
+It must not look at them, and takes single values, no lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from inspect import signature
+from threading import local
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Expression, QuerySet
+from django.db.models.sql import UpdateQuery
+from django.db.models.sql.compiler import SQLCompiler
+
+Row = TypeVar("Row")
+Statement = TypeVar("Statement")
+
+
+class Parameter(Expression):
+    """Stands for a value that each call brings."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:  # noqa: ARG002
+        return "%s", (self,)
+
+
+class _Prepared(Generic[Statement]):
+    """What both kinds share: one written statement for each connection, and values put into it."""
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        self._parameters = {name: Parameter(name) for name in signature(build).parameters}
+        self._build = build
+        self._of_thread = local()  # as connections are
+        self.__doc__ = build.__doc__
+
+    def _statement(self, connection: BaseDatabaseWrapper) -> Statement:
+        written_for, statement = getattr(self._of_thread, "written", (None, None))
+        if written_for is not connection or statement is None:
+            statement = self._write(connection)
+            self._of_thread.written = (connection, statement)
+        return statement
+
+    def _write(self, connection: BaseDatabaseWrapper) -> Statement:
+        raise NotImplementedError
+
+
+class PreparedRows(_Prepared[tuple[Any, Any, str, Sequence[Any]]], Generic[Row]):
+    """Gives the rows that the queryset would give: models, tuples or single values."""
+
+    def __call__(self, **values: Any) -> list[Row]:
+        connection = connections[DEFAULT_DB_ALIAS]
+        queryset, compiler, sql, parameters = self._statement(connection)
+        bound = sql, bind(parameters, values, connection)
+        compiler.as_sql = lambda *_, **__: bound
+        return list(queryset._iterable_class(queryset))  # noqa: SLF001
+
+    def _write(self, connection: BaseDatabaseWrapper) -> tuple[Any, Any, str, Sequence[Any]]:
+        queryset = self._build(**self._parameters)
+        compiler = queryset.query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+        queryset.query.get_compiler = lambda *_, **__: compiler
+        return queryset, compiler, sql, parameters
+
+
+class PreparedUpdate(_Prepared[tuple[str, Sequence[Any]]]):
+    """Changes the rows of the queryset; returns how many."""
+
+    def __call__(self, **values: Any) -> int:
+        connection = connections[DEFAULT_DB_ALIAS]
+        sql, parameters = self._statement(connection)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, bind(parameters, values, connection))
+            return int(cursor.rowcount)
+
+    def _write(self, connection: BaseDatabaseWrapper) -> tuple[str, Sequence[Any]]:
+        queryset, changes = self._build(**self._parameters)
+        query = queryset.order_by().query.chain(UpdateQuery)
+        query.add_update_values(changes)
+        sql, parameters = query.get_compiler(connection=connection).as_sql()
+        return sql, parameters
+
+
+def prepared_rows(build: Callable[..., QuerySet[Any, Row]]) -> PreparedRows[Row]:
+    """For a function that returns the queryset to read."""
+    return PreparedRows(build)
+
+
+def prepared_update(build: Callable[..., tuple[QuerySet[Any], dict[str, Any]]]) -> PreparedUpdate:
+    """For a function that returns the queryset to change, and the changes by field."""
+    return PreparedUpdate(build)
+
+
+def bind(parameters: Sequence[Any], values: dict[str, Any], connection: BaseDatabaseWrapper) -> list[Any]:
+    """The statement's parameters with the values in their places, each as this database takes it."""
+    return [_adapted(values[item.name], connection) if isinstance(item, Parameter) else item for item in parameters]
+
+
+def _adapted(value: Any, connection: BaseDatabaseWrapper) -> Any:
+    if isinstance(value, UUID) and not connection.features.has_native_uuid_field:
+        return value.hex
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value
