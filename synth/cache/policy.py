@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-# What `pinned` and the longest allowed rule mean in seconds. Well under the years since 1970: an entry whose audio is
-# lost is dated there (service/endings.py), and must not look fresh.
+# What `pinned` means in seconds. Well under the years since 1970: an entry whose audio is lost is dated there
+# (service/endings.py), and must not look fresh.
 FOREVER = 30 * 365 * 86_400.0
-LONGEST = 10 * 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
