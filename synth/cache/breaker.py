@@ -4,6 +4,8 @@ import logging
 import threading
 import time
 
+from synth import metrics
+
 logger = logging.getLogger(__name__)
 
 
@@ -16,6 +18,7 @@ class Breaker:
         self._lock = threading.Lock()
         self._open_until = 0.0
         self._open = False
+        self._label = name.removeprefix("the ").lower().replace(" ", "_")
 
     def allows(self) -> bool:
         """Whether to try now. While open, every `pause` seconds one caller is let through."""
@@ -32,6 +35,7 @@ class Breaker:
         if self._open:
             with self._lock:
                 self._open = False
+            metrics.breaker(self._label, is_open=False)
             logger.warning("%s is back", self._name)
 
     def failed(self, error: BaseException) -> None:
@@ -39,4 +43,5 @@ class Breaker:
             self._open_until = time.monotonic() + self._pause
             first, self._open = not self._open, True
         if first:
+            metrics.breaker(self._label, is_open=True)
             logger.warning("%s is away: %s", self._name, error)

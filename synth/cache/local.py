@@ -25,6 +25,11 @@ class LocalCache:
         self._audio: LRUCache[str, tuple[str, bytes]] = LRUCache(max(1, max_bytes), getsizeof=lambda item: len(item[1]))
         self._urls: LRUCache[str, SignedUrl] = LRUCache(MAX_URLS)
 
+    @property
+    def size(self) -> int:
+        """Bytes of audio that are held."""
+        return int(self._audio.currsize)
+
     def digest(self, key: str) -> str:
         """The digest of the audio held under this key, or ''."""
         with self._lock:

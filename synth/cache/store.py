@@ -15,6 +15,7 @@ import orjson
 from cachetools import LRUCache
 from redis import Redis, RedisError
 
+from synth import metrics
 from synth.cache.breaker import Breaker
 from synth.cache.incarnation import Incarnation
 from synth.keys import Kind, redis_key
@@ -141,7 +142,8 @@ class RenditionCache:
         if not self._breaker.allows() and not always:
             return default
         try:
-            answer = call(self._connect())
+            with metrics.redis_round_trip():
+                answer = call(self._connect())
         except (RedisError, OSError) as error:
             self._breaker.failed(error)
             self._incarnation.was_away()
