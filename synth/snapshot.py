@@ -7,9 +7,13 @@ from threading import Lock
 from uuid import UUID
 
 from cachetools import LRUCache
+from django.db.models import Q, QuerySet
 
+from synth.cache.policy import Retention, Rule, Subject, retention
 from synth.cards import current_cards
-from synth.types import EngineCard, Voice
+from synth.conf import conf
+from synth.models import Policy
+from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
 from tenants.models import ApiKey, Tenant
 from tenants.types import TenantRef
@@ -19,12 +23,16 @@ MAX_TENANTS = 5_000
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`version` is the tenant's at the time of reading; a later one means: read again."""
+    """`version` is the tenant's at the time of reading; a later one means: read again.
+
+    `rules` are the enabled TTL rules, the tenant's own and those for all.
+    """
 
     tenant: TenantRef
     version: int
     keys: Mapping[str, KeyRecord]
     cards: Mapping[str, EngineCard]
+    rules: tuple[Rule, ...] = ()
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -40,6 +48,15 @@ class Snapshot:
     def by_preference(self) -> tuple[EngineCard, ...]:
         return tuple(sorted(self.cards.values(), key=lambda card: (card.priority, card.name)))
 
+    def retention_of(self, spec: Spec, category: str) -> Retention:
+        """What the TTL rules say about a request."""
+        return retention(self.rules, subject_of(spec, category), conf().cache_ttl)
+
+
+def subject_of(spec: Spec, category: str) -> Subject:
+    manner = spec.manner
+    return Subject(category=category, engine=manner.engine, voice=manner.voice, characters=len(spec.text))
+
 
 def load(tenant_id: UUID) -> Snapshot | None:
     """Read a tenant's settings. The version first: what changes meanwhile makes the snapshot stale, not wrong."""
@@ -52,6 +69,34 @@ def load(tenant_id: UUID) -> Snapshot | None:
         version=tenant.snapshot_version,
         keys={key.lookup: key.record for key in keys},
         cards={card.name: card for card in current_cards()},
+        rules=tuple(rule_of(row) for row in policies_of(tenant.ref).filter(enabled=True)),
+    )
+
+
+def policies_of(tenant: TenantRef) -> QuerySet[Policy]:
+    """The rules that concern a tenant, switched off ones too."""
+    return Policy.objects.filter(Q(tenant_id=tenant.id) | Q(tenant=None))
+
+
+def rule_of(row: Policy) -> Rule:
+    return Rule(
+        id=row.public_id,
+        own=row.tenant_id is not None,
+        priority=row.priority,
+        enabled=row.enabled,
+        category=row.category or None,
+        engine=row.engine or None,
+        voice=row.voice or None,
+        min_characters=row.min_characters,
+        max_characters=row.max_characters,
+        max_age=row.max_age,
+        hot_hits=row.hot_hits or 0,
+        hot_window=row.hot_window or 0.0,
+        hot_factor=row.hot_factor or 1.0,
+        hot_ceiling=row.hot_ceiling or 0.0,
+        stale=row.stale,
+        store=not row.never_cache,
+        pinned=row.pinned,
     )
 
 

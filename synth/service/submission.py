@@ -11,14 +11,16 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from synth import codec, wiring
-from synth.conf import conf
+from synth.cache.policy import Retention
 from synth.errors import SpeechFailed
 from synth.keys import segment_key
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.states import OPEN, Priority, State
+from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
 from synth.text.split import split
 from synth.types import CacheMode, Segment, Spec
+from tenants.errors import NotFound
 from tenants.ids import new_id
 from tenants.types import Caller, TenantRef
 
@@ -43,19 +45,29 @@ class Order:
     key: str
     job_id: UUID
     max_units: int
+    retention: Retention
     priority: int = Priority.INTERACTIVE
 
     def flight(self, key: str, *, refreshes: bool) -> str:
-        """What may share work with this order. Bypassed work is shared with nobody."""
+        """What may share work with this order. Bypassed work is shared with nobody, and what a rule says is never
+        to be cached only with its like.
+        """
         if self.request.cache is CacheMode.BYPASS:
             return f"{key}:{self.job_id.hex}"
+        if not self.retention.store:
+            return f"{key}:unstored"
         if refreshes and self.request.cache is CacheMode.REFRESH:
             return f"{key}:refresh"
         return key
 
     @property
     def stored(self) -> bool:
-        return self.request.cache is not CacheMode.BYPASS
+        return self.request.cache is not CacheMode.BYPASS and self.retention.store
+
+    @property
+    def reads(self) -> bool:
+        """Whether it may take what is stored."""
+        return self.request.cache is CacheMode.USE and self.retention.store
 
     @cached_property
     def sentences(self) -> list[tuple[str, Segment]]:
@@ -72,13 +84,20 @@ def submit(
     max_units: int,
     request_id: str,
     priority: int = Priority.INTERACTIVE,
+    retention: Retention | None = None,
 ) -> Job:
-    """Queue what is missing and note who asked.
+    """Queue what is missing and note who asked. Without a `retention` the rules are read from the database.
 
     Raises SpeechFailed for work that failed just now and would again, MadeMeanwhile when there is none left to do.
     """
     order = Order(
-        tenant=caller.tenant, request=request, key=key, job_id=new_id(), max_units=max_units, priority=priority
+        tenant=caller.tenant,
+        request=request,
+        key=key,
+        job_id=new_id(),
+        max_units=max_units,
+        retention=retention or _retention_now(caller.tenant, request),
+        priority=priority,
     )
     if request.characters > MAX_WAITING_CHARACTERS:
         # Takes seconds, in which a transaction would hold up every other writer of SQLite.
@@ -88,6 +107,13 @@ def submit(
         job = _create_job(order, rendering, caller=caller, request_id=request_id)
     _ring(order, rendering)
     return job
+
+
+def _retention_now(tenant: TenantRef, request: SpeechRequest) -> Retention:
+    snapshot = load(tenant.id)
+    if snapshot is None:
+        raise NotFound
+    return snapshot.retention_of(request.spec, request.category)
 
 
 def segments_of(spec: Spec, *, max_units: int) -> list[Segment]:
@@ -198,7 +224,7 @@ def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
 
 
 def _refuse_if_made(order: Order) -> None:
-    if order.request.cache is not CacheMode.USE:
+    if not order.reads:
         return
     entry = _fresh_entries(order, Entry.Kind.RENDITION).filter(key=order.key).first()
     if entry is not None:
@@ -208,7 +234,7 @@ def _refuse_if_made(order: Order) -> None:
 def _plan(order: Order, rendering: Rendering) -> None:
     """Link the rendering to what is stored and to the syntheses of what is not."""
     keys = [key for key, _ in order.sentences]
-    stored = _stored_digests(order, keys) if order.request.cache is CacheMode.USE else {}
+    stored = _stored_digests(order, keys) if order.reads else {}
     missing = {key: segment for key, segment in order.sentences if key not in stored}
     syntheses = open_syntheses(
         order.tenant,
@@ -219,7 +245,7 @@ def _plan(order: Order, rendering: Rendering) -> None:
     )
     by_key = {row.key: row for row in syntheses.values()}
     # Sentences may have ended between the look and the lock, unless the database has one writer at a time.
-    if by_key and order.request.cache is CacheMode.USE and connection.features.has_select_for_update:
+    if by_key and order.reads and connection.features.has_select_for_update:
         made = _stored_digests(order, list(by_key))
         stored |= made
         _withdraw([by_key.pop(key) for key in made], order)
@@ -257,7 +283,7 @@ def _stored_digests(order: Order, keys: Sequence[str]) -> dict[str, str]:
 
 
 def _fresh_entries(order: Order, kind: str) -> QuerySet[Entry]:
-    oldest = timezone.now() - timedelta(seconds=conf().cache_ttl)
+    oldest = timezone.now() - timedelta(seconds=order.retention.max_age)
     return Entry.objects.filter(tenant_id=order.tenant.id, kind=kind, made_at__gte=oldest)
 
 
