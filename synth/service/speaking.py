@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from synth import codec, wiring
+from synth import codec, metrics, wiring
 from synth.cache.local import SignedUrl
 from synth.cache.store import Lookup, Status
 from synth.conf import conf
@@ -44,7 +44,7 @@ class Speech:
     """The answer to a speech request.
 
     `stored` is None while the work is not done; `age` is seconds; `cache_status` is hit, restored, miss, refresh
-    or bypass. `audio` holds the bytes where the delivery asked for them.
+    or bypass. `audio` holds the bytes where the delivery asked for them. `tier` is where a hit's sound came from.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Speech:
     age: float = 0.0
     audio: bytes | None = None
     job: Job | None = None
+    tier: metrics.Tier = metrics.Tier.NONE
 
     @property
     def from_cache(self) -> bool:
@@ -104,6 +105,8 @@ def _followed(name: str, ends_at: float) -> bool:
     with wiring.listener().any_seat() as seated:
         connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
         landed = seated and flight.landed.wait(ends_at - time.monotonic())
+    if landed:
+        metrics.joined(metrics.Join.PROCESS)
     if landed and flight.failure is not None:
         raise flight.failure
     return landed
@@ -184,7 +187,9 @@ def _audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
 def _from_cache(snapshot: Snapshot, key: str, request: SpeechRequest) -> Speech | None:
     found = _look_up(snapshot, key, want_audio=request.delivery is not Delivery.URL)
     if found.status is Status.HIT and found.stored is not None:
-        speech = Speech(id=found.stored.id, cache_status="hit", stored=found.stored, age=found.age)
+        speech = Speech(
+            id=found.stored.id, cache_status="hit", stored=found.stored, age=found.age, tier=metrics.Tier.L2
+        )
         return _with_audio(snapshot.tenant, key, speech, request, found.audio)
     restored = _restore(snapshot.tenant, key)
     return _with_audio(snapshot.tenant, key, restored, request, None) if restored else None
@@ -242,7 +247,8 @@ def _restore(tenant: TenantRef, key: str) -> Speech | None:
         return None
     stored = of_entry(entry)
     wiring.rendition_cache().fill(tenant, key, stored, None)
-    return Speech(id=stored.id, cache_status="restored", stored=stored, age=max(0.0, time.time() - stored.made))
+    age = max(0.0, time.time() - stored.made)
+    return Speech(id=stored.id, cache_status="restored", stored=stored, age=age, tier=metrics.Tier.L3)
 
 
 def _with_audio(
@@ -253,8 +259,10 @@ def _with_audio(
     if request.delivery is Delivery.URL or stored is None:
         return speech
     local, local_key = wiring.local_cache(), redis_key(tenant, Kind.AUDIO, key)
+    held = local.audio(local_key, stored.digest)
+    tier = metrics.Tier.L1 if held else metrics.Tier.L2 if audio else metrics.Tier.L3
     try:
-        data = audio or local.audio(local_key, stored.digest) or _audio_of(tenant, stored)
+        data = held or audio or _audio_of(tenant, stored)
     except ObjectMissing:
         expire_entry(tenant, Entry.Kind.RENDITION, key, digests=[stored.digest])
         wiring.rendition_cache().forget(tenant, key)
@@ -262,7 +270,7 @@ def _with_audio(
     except StorageUnavailable as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
     local.keep_audio(local_key, stored.digest, data)
-    return replace(speech, audio=data)
+    return replace(speech, audio=data, tier=tier)
 
 
 def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
