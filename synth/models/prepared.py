@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from inspect import signature
 from threading import local
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -28,6 +28,8 @@ from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
 Statement = TypeVar("Statement")
+# The rows to change, and the changes by field.
+Change: TypeAlias = tuple[QuerySet[Any], dict[str, Any]]
 
 
 class Parameter(Expression):
@@ -102,7 +104,7 @@ def prepared_rows(build: Callable[..., QuerySet[Any, Row]]) -> PreparedRows[Row]
     return PreparedRows(build)
 
 
-def prepared_update(build: Callable[..., tuple[QuerySet[Any], dict[str, Any]]]) -> PreparedUpdate:
+def prepared_update(build: Callable[..., Change]) -> PreparedUpdate:
     """For a function that returns the queryset to change, and the changes by field."""
     return PreparedUpdate(build)
 
