@@ -1,5 +1,6 @@
 """The hot door, `POST /v1/speech`: a plain Django view, since middleware and serializers are what a hit costs."""
 
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -8,10 +9,11 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from synth import service, wiring
+from synth import metrics, service, wiring
 from synth.api.jobs import SpeechCollection
 from synth.api.presenting import RETRY_AFTER, job_path, pending_body, speech_body
-from synth.errors import InvalidSpeech, ServiceUnavailable
+from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
+from synth.metrics import MissReason, Outcome
 from synth.service import Speech, StaleSnapshot
 from synth.snapshot import Snapshot
 from synth.spec import SpeechRequest, read_request
@@ -26,6 +28,8 @@ from tenants.scopes import SPEECH_WRITE
 from tenants.types import Caller
 
 MAX_RELOADS = 4
+# What the answer tells by itself; of a plain miss nobody knows yet.
+REASONS = {"refresh": MissReason.REFRESHED, "bypass": MissReason.BYPASSED}
 
 
 class NotJson(Problem):
@@ -40,6 +44,16 @@ def speech(request: HttpRequest) -> HttpResponseBase:
     """`POST` speaks; the other methods are the collection of speech jobs."""
     if request.method != "POST":
         return _collection(request)
+    started = perf_counter()
+    try:
+        return _answer(request, started)
+    except Exception as error:
+        metrics.ended(_outcome_of(error))
+        raise
+
+
+def _answer(request: HttpRequest, started: float) -> HttpResponse:
+    """The answer by a snapshot that is the tenant's latest."""
     token = bearer_token(request.headers.get("Authorization"))
     key = keys.parse(token)
     if key is None:
@@ -50,7 +64,7 @@ def speech(request: HttpRequest) -> HttpResponseBase:
         try:
             caller = _identify(snapshot, key, token)
             payload = _payload(request) if payload is None else payload
-            return _speak(caller, snapshot, payload)
+            return _speak(caller, snapshot, payload, started=started)
         except StaleSnapshot:
             pass
         except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
@@ -82,15 +96,36 @@ def _payload(request: HttpRequest) -> Any:
         raise NotJson(params={"reason": str(error)}) from error
 
 
-def _speak(caller: Caller, snapshot: Snapshot | None, payload: Any) -> HttpResponse:
+def _speak(caller: Caller, snapshot: Snapshot | None, payload: Any, *, started: float) -> HttpResponse:
     assert snapshot is not None  # noqa: S101 - without one nobody was identified
     request = read_request(payload, snapshot, house=wiring.house())
     spoken = service.speak(caller, snapshot, request, request_id=request_id() or "")
+    response = _respond(spoken, caller, request)
+    _count(spoken, request, perf_counter() - started)
+    return response
+
+
+def _respond(spoken: Speech, caller: Caller, request: SpeechRequest) -> HttpResponse:
     if spoken.stored is None:
         return _pending(spoken)
     if request.delivery is Delivery.BINARY:
         return _binary(spoken, request)
     return _finished(spoken, caller, request)
+
+
+def _count(spoken: Speech, request: SpeechRequest, seconds: float) -> None:
+    if spoken.from_cache:
+        engine, characters = request.spec.manner.engine, request.characters
+        return metrics.hit(spoken.tier, engine=engine, characters=characters, seconds=seconds)
+    metrics.missed(REASONS.get(spoken.cache_status, MissReason.UNKNOWN))
+    if spoken.stored is None:
+        return metrics.ended(Outcome.PENDING)
+    return metrics.made(seconds=seconds)
+
+
+def _outcome_of(error: Exception) -> Outcome:
+    refused = isinstance(error, Problem) and error.status < 500 and not isinstance(error, SpeechFailed)
+    return Outcome.REFUSED if refused else Outcome.FAILED
 
 
 def _finished(spoken: Speech, caller: Caller, request: SpeechRequest) -> HttpResponse:
