@@ -1,10 +1,24 @@
 """The rows of the synth app, one model a file."""
 
+from synth.models.curation import CurationAction, CurationLine
 from synth.models.engine_card import EngineCardRow
 from synth.models.entry import Entry
 from synth.models.job import Job
 from synth.models.policy import Policy
+from synth.models.purge import DiscardedObject, PurgeNumber
 from synth.models.rendering import Rendering, RenderingPart
 from synth.models.synthesis import Synthesis
 
-__all__ = ["EngineCardRow", "Entry", "Job", "Policy", "Rendering", "RenderingPart", "Synthesis"]
+__all__ = [
+    "CurationAction",
+    "CurationLine",
+    "DiscardedObject",
+    "EngineCardRow",
+    "Entry",
+    "Job",
+    "Policy",
+    "PurgeNumber",
+    "Rendering",
+    "RenderingPart",
+    "Synthesis",
+]

@@ -1,14 +1,26 @@
 """The catalogue row of a stored segment or rendition: what is searched, heard, refreshed, pinned, purged."""
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from tenants.ids import new_id
 from tenants.models import Tenant
 
 
+class LiveEntries(models.Manager["Entry"]):
+    """Leaves out what was purged, so that no query serves or lists it by oversight."""
+
+    def get_queryset(self) -> models.QuerySet["Entry"]:
+        return super().get_queryset().filter(purged_at=None)
+
+
 class Entry(models.Model):
-    """`key` is a rendition or segment key, `digest` names the object in storage, `made_at` is where a TTL starts."""
+    """`key` is a rendition or segment key, `digest` names the object in storage, `made_at` is where a TTL starts.
+
+    `spec` is that of a rendition, without its text. A purged one stays as a record without text, so that the next
+    miss can tell why; `purge_number` is the tenant's number of the last change that Redis must not have missed.
+    """
 
     class Kind(models.TextChoices):
         SEGMENT = "segment", _("sentence")
@@ -23,6 +35,7 @@ class Entry(models.Model):
     voice = models.CharField(_("voice"), max_length=128)
     category = models.CharField(_("category"), max_length=64, blank=True, default="")
     text = models.TextField(_("text"))
+    spec = models.JSONField(_("spec"), null=True)
     digest = models.CharField(_("digest"), max_length=64)
     format = models.CharField(_("format"), max_length=16)
     media_type = models.CharField(_("media type"), max_length=64)
@@ -30,8 +43,14 @@ class Entry(models.Model):
     duration = models.FloatField(_("seconds"))
     sample_rate = models.PositiveIntegerField(_("sample rate"))
     made_at = models.DateTimeField(_("made"))
+    pinned = models.BooleanField(_("pinned"), default=False)
+    purged_at = models.DateTimeField(_("purged"), null=True)
+    purge_number = models.PositiveBigIntegerField(null=True)
     provenance = models.JSONField(_("provenance"), default=dict)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = LiveEntries()
+    with_purged: models.Manager["Entry"] = models.Manager()
 
     class Meta:
         verbose_name = _("entry")
@@ -41,6 +60,10 @@ class Entry(models.Model):
         indexes = [
             models.Index(fields=["tenant", "digest"], name="entry_digest"),
             models.Index(fields=["-created_at", "-id"], name="entry_newest"),
+            models.Index(fields=["tenant", "id"], name="entry_of_tenant"),
+            models.Index(
+                fields=["tenant", "purge_number"], condition=Q(purge_number__isnull=False), name="entry_purge_number"
+            ),
         ]
 
     def __str__(self) -> str:
