@@ -6,13 +6,15 @@ Locks are taken in one order, syntheses before renderings before jobs, so that t
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
+from synth.models.prepared import Change, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import fenced
 from tenants.types import TenantRef
@@ -37,31 +39,25 @@ class Failure:
 @transaction.atomic
 def synthesis_succeeded(claim: Synthesis, *, digest: str, duration: float, seconds: float, entry: Entry | None) -> bool:
     """Publish a sentence and hand on the renderings that it completes. False when the claim was lost."""
-    now = database_now()
-    done = fenced(claim).update(
-        state=State.SUCCEEDED,
-        ended_at=now,
-        digest=digest,
-        duration=duration,
-        engine_seconds=seconds,
-        lease_until=None,
-    )
-    if not done:
+    result = {"digest": digest, "duration": duration, "engine_seconds": seconds, "ended_at": database_now()}
+    if not _end_synthesis(row_id=claim.id, attempt=claim.attempt, **result):
         return False
     if entry is not None:
         put_entry(entry)
-    RenderingPart.objects.filter(synthesis=claim).update(digest=digest)
-    hand_on(Rendering.objects.filter(parts__synthesis=claim).values_list("id", flat=True))
+    _fill_parts(synthesis_id=claim.id, digest=digest)
+    _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
     return True
 
 
 def hand_on(rendering_ids: Iterable[UUID]) -> int:
     """Queue those waiting renderings whose sentences are all in; how many. Called in a transaction."""
     waiting = Rendering.objects.select_for_update().filter(id__in=rendering_ids, state=State.WAITING)
-    locked = [row.id for row in waiting.order_by("id").only("id")]
-    # Asked under the locks: of two sentences that come in at once, the later one sees that it is the last.
-    lacking = RenderingPart.objects.filter(rendering=OuterRef("id"), digest="")
-    return Rendering.objects.filter(~Exists(lacking), id__in=locked).update(state=State.QUEUED)
+    return _queue_complete(list(waiting.order_by("id").values_list("id", flat=True)))
+
+
+def _queue_complete(locked: Iterable[UUID]) -> int:
+    """Asked under the locks: of two sentences that come in at once, the later one sees that it is the last."""
+    return sum(_queue_if_complete(rendering_id=rendering_id) for rendering_id in locked)
 
 
 def give_back(claim: Synthesis | Rendering, failure: Failure) -> bool:
@@ -121,17 +117,14 @@ def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entr
     """Publish a rendition and end the jobs that wait for it. False when the claim was lost, else the entry."""
     now = database_now()
     new_id = entry.id if entry else None
-    done = fenced(claim).update(
-        state=State.SUCCEEDED, ended_at=now, lease_until=None, error_code="", entry_id=new_id, **result
-    )
-    if not done:
+    if not _end_rendering(row_id=claim.id, attempt=claim.attempt, ended_at=now, entry_id=new_id, **result):
         return False
     if entry is not None:
         entry.made_at = now
         entry = put_entry(entry)
         if entry.id != new_id:
             Rendering.objects.filter(id=claim.id).update(entry_id=entry.id)
-    Job.objects.filter(rendering=claim, state__in=OPEN).update(state=State.SUCCEEDED, ended_at=now)
+    _end_jobs(rendering_id=claim.id, ended_at=now)
     return entry
 
 
@@ -186,3 +179,59 @@ def _cancel_orphans(rendering_ids: Iterable[UUID], now: datetime) -> None:
     ids = [row.id for row in orphans]
     # Asked again under the lock: someone may have joined after the first question began, and let go of the lock.
     Synthesis.objects.filter(~Exists(needed), id__in=ids, state=State.QUEUED).update(state=State.CANCELED, ended_at=now)
+
+
+# --- The queries of what succeeds -----------------------------------------------------------------------------------
+
+
+@prepared_update
+def _end_synthesis(
+    *, row_id: Any, attempt: Any, ended_at: Any, digest: Any, duration: Any, engine_seconds: Any
+) -> Change:
+    changes = {"ended_at": ended_at, "digest": digest, "duration": duration, "engine_seconds": engine_seconds}
+    mine = Synthesis.objects.filter(id=row_id, attempt=attempt, state=State.RUNNING)
+    return mine, {"state": State.SUCCEEDED, "lease_until": None, **changes}
+
+
+@prepared_update
+def _fill_parts(synthesis_id: Any, digest: Any) -> Change:
+    return RenderingPart.objects.filter(synthesis_id=synthesis_id), {"digest": digest}
+
+
+@prepared_rows
+def _lock_waiting_for(synthesis_id: Any) -> QuerySet[Rendering, UUID]:
+    with_it = RenderingPart.objects.filter(synthesis_id=synthesis_id).values("rendering_id")
+    waiting = Rendering.objects.select_for_update().filter(id__in=with_it, state=State.WAITING)
+    return waiting.order_by("id").values_list("id", flat=True)
+
+
+@prepared_update
+def _queue_if_complete(rendering_id: Any) -> Change:
+    lacking = RenderingPart.objects.filter(rendering_id=rendering_id, digest="")
+    return Rendering.objects.filter(~Exists(lacking), id=rendering_id), {"state": State.QUEUED}
+
+
+@prepared_update
+def _end_rendering(
+    *,
+    row_id: Any,
+    attempt: Any,
+    ended_at: Any,
+    entry_id: Any,
+    digest: Any,
+    format: Any,  # noqa: A002
+    media_type: Any,
+    size: Any,
+    duration: Any,
+    sample_rate: Any,
+) -> Change:
+    sound = {"digest": digest, "format": format, "media_type": media_type, "size": size}
+    length = {"duration": duration, "sample_rate": sample_rate}
+    end = {"state": State.SUCCEEDED, "ended_at": ended_at, "lease_until": None, "error_code": "", "entry_id": entry_id}
+    return Rendering.objects.filter(id=row_id, attempt=attempt, state=State.RUNNING), {**sound, **length, **end}
+
+
+@prepared_update
+def _end_jobs(rendering_id: Any, ended_at: Any) -> Change:
+    open_jobs = Job.objects.filter(rendering_id=rendering_id, state__in=OPEN)
+    return open_jobs, {"state": State.SUCCEEDED, "ended_at": ended_at}

@@ -20,7 +20,14 @@ from tests.synth.queue.desk import WORKER, claim, order, spec
 
 pytestmark = pytest.mark.django_db
 FAILURE = Failure(code="test")
-RESULT = {"digest": "d" * 64, "format": "wav", "media_type": "audio/wav", "size": 1, "duration": 1.0}
+RESULT = {
+    "digest": "d" * 64,
+    "format": "wav",
+    "media_type": "audio/wav",
+    "size": 1,
+    "duration": 1.0,
+    "sample_rate": 8000,
+}
 
 Operation = Callable[[Synthesis, Rendering, Job], object]
 
