@@ -83,7 +83,7 @@ class SpeechSerializer(AudioSerializer):
     object = serializers.CharField()
     status = serializers.CharField()
     from_cache = serializers.BooleanField()
-    cache = serializers.ChoiceField(["hit", "restored", "miss", "refresh", "bypass"])
+    cache = serializers.ChoiceField(["hit", "restored", "stale", "miss", "refresh", "bypass"])
     age = serializers.FloatField(help_text="Seconds since the audio was made.")
     bitrate = serializers.IntegerField(allow_null=True)
     characters = serializers.IntegerField()

@@ -171,6 +171,6 @@ class Policy(models.Model):
         return {}
 
     def _refuse_too_many(self) -> None:
-        if Policy.objects.filter(tenant_id=self.tenant_id).exclude(id=self.id).count() >= MOST_RULES:
+        if Policy.objects.filter(tenant=self.tenant).exclude(id=self.id).count() >= MOST_RULES:
             message = _("There are %(most)d rules already: every request looks at all of them.")
             raise ValidationError(message, code="too_many", params={"most": MOST_RULES})
