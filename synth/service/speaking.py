@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from synth import codec, metrics, wiring
 from synth.cache.local import SignedUrl
+from synth.cache.policy import Retention
 from synth.cache.store import Lookup, Status
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
@@ -20,6 +21,7 @@ from synth.models import Entry, Job, Rendering
 from synth.models.states import ENDED, State
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flights
+from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
@@ -33,6 +35,7 @@ from tenants.types import Caller, TenantRef
 LOOK_EVERY = 1.0
 MAX_LOOKS = 3
 _flights = Flights()
+_renewals = Renewals()
 
 
 class StaleSnapshot(Exception):  # noqa: N818
@@ -43,8 +46,9 @@ class StaleSnapshot(Exception):  # noqa: N818
 class Speech:
     """The answer to a speech request.
 
-    `stored` is None while the work is not done; `age` is seconds; `cache_status` is hit, restored, miss, refresh
-    or bypass. `audio` holds the bytes where the delivery asked for them. `tier` is where a hit's sound came from.
+    `stored` is None while the work is not done; `age` is seconds; `cache_status` is hit, restored, stale,
+    miss, refresh or bypass. `audio` holds the bytes where the delivery asked for them. `tier` is where a hit's sound
+    came from.
     """
 
     id: str
@@ -57,7 +61,7 @@ class Speech:
 
     @property
     def from_cache(self) -> bool:
-        return self.cache_status in {"hit", "restored"}
+        return self.cache_status in {"hit", "restored", "stale"}
 
 
 def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request_id: str) -> Speech:
@@ -66,11 +70,15 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
     Raises StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot be read.
     """
     key = rendition_key(request.spec)
+    retention = snapshot.retention_of(request.spec, request.category)
     ends_at = time.monotonic() + request.wait
     for look in range(MAX_LOOKS):
-        if request.cache is CacheMode.USE:
-            speech = _from_cache(snapshot, key, request)
+        if request.cache is CacheMode.USE and retention.store:
+            speech = _from_cache(snapshot, key, request, retention)
             if speech is not None:
+                if speech.cache_status == "stale":
+                    max_units = snapshot.cards[request.spec.manner.engine].max_units
+                    _renewals.ask(caller, request, key=key, max_units=max_units, retention=retention)
                 return speech
             if look < MAX_LOOKS - 1 and _followed(redis_key(snapshot.tenant, Kind.ENTRY, key), ends_at):
                 continue
@@ -78,19 +86,22 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
             _require_fresh(snapshot)
         try:
             remaining = max(0.0, ends_at - time.monotonic())
-            return _make(caller, snapshot, replace(request, wait=remaining), key=key, request_id=request_id)
+            hurried = replace(request, wait=remaining)
+            return _make(caller, snapshot, hurried, key=key, retention=retention, request_id=request_id)
         except MadeMeanwhile:
             continue
     raise ServiceUnavailable(retry_after=1)
 
 
-def _make(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, key: str, request_id: str) -> Speech:
+def _make(
+    caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, key: str, retention: Retention, request_id: str
+) -> Speech:
     """Have it made, and wait for it as long as the request says; equal requests of this process follow."""
     max_units = snapshot.cards[request.spec.manner.engine].max_units
-    shared = request.cache is CacheMode.USE and request.wait > 0
+    shared = request.cache is CacheMode.USE and retention.store and request.wait > 0
     name = redis_key(snapshot.tenant, Kind.ENTRY, key)
     with _flights.led(name) if shared else nullcontext():
-        job = submit(caller, request, key=key, max_units=max_units, request_id=request_id)
+        job = submit(caller, request, key=key, max_units=max_units, request_id=request_id, retention=retention)
         return _deliver_job(_wait_for(job, request.wait), request)
 
 
@@ -184,18 +195,19 @@ def _audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
     return data
 
 
-def _from_cache(snapshot: Snapshot, key: str, request: SpeechRequest) -> Speech | None:
-    found = _look_up(snapshot, key, want_audio=request.delivery is not Delivery.URL)
+def _from_cache(snapshot: Snapshot, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
+    found = _look_up(snapshot, key, retention, want_audio=request.delivery is not Delivery.URL)
     if found.status is Status.HIT and found.stored is not None:
+        status = "hit" if found.age <= retention.max_age else "stale"
         speech = Speech(
-            id=found.stored.id, cache_status="hit", stored=found.stored, age=found.age, tier=metrics.Tier.L2
+            id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2
         )
         return _with_audio(snapshot.tenant, key, speech, request, found.audio)
-    restored = _restore(snapshot.tenant, key)
+    restored = _restore(snapshot.tenant, key, retention)
     return _with_audio(snapshot.tenant, key, restored, request, None) if restored else None
 
 
-def _look_up(snapshot: Snapshot, key: str, *, want_audio: bool) -> Lookup:
+def _look_up(snapshot: Snapshot, key: str, retention: Retention, *, want_audio: bool) -> Lookup:
     """The one round trip; more only when the database has to tell which version is right."""
     cache, local_key = wiring.rendition_cache(), redis_key(snapshot.tenant, Kind.AUDIO, key)
     for _ in range(2):
@@ -203,7 +215,7 @@ def _look_up(snapshot: Snapshot, key: str, *, want_audio: bool) -> Lookup:
             snapshot.tenant,
             key,
             version=snapshot.version,
-            max_age=conf().cache_ttl,
+            max_age=int(retention.last_age),
             want_audio=want_audio,
             held_digest=wiring.local_cache().digest(local_key) if want_audio else "",
         )
@@ -239,16 +251,17 @@ def _require_version_of_database(snapshot: Snapshot) -> None:
         raise StaleSnapshot
 
 
-def _restore(tenant: TenantRef, key: str) -> Speech | None:
+def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None:
     """From the catalogue, when the cache has lost what storage still holds; the cache gets it back."""
-    oldest = timezone.now() - timedelta(seconds=conf().cache_ttl)
+    oldest = timezone.now() - timedelta(seconds=retention.last_age)
     entry = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.RENDITION, key=key, made_at__gte=oldest).first()
     if entry is None:
         return None
     stored = of_entry(entry)
     wiring.rendition_cache().fill(tenant, key, stored, None)
     age = max(0.0, time.time() - stored.made)
-    return Speech(id=stored.id, cache_status="restored", stored=stored, age=age, tier=metrics.Tier.L3)
+    status = "restored" if age <= retention.max_age else "stale"
+    return Speech(id=stored.id, cache_status=status, stored=stored, age=age, tier=metrics.Tier.L3)
 
 
 def _with_audio(
@@ -275,6 +288,8 @@ def _with_audio(
 
 def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
     status = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}[request.cache]
+    if not job.rendering.stored:  # asked for, or by a rule that says never cache
+        status = "bypass"
     speech = Speech(id=job.public_id, cache_status=status, job=job)
     if job.state == State.CANCELED:
         raise SpeechCanceled(members={"job_id": job.public_id})
