@@ -2,6 +2,7 @@
 
 from synth.models.curation import CurationAction, CurationLine
 from synth.models.engine_card import EngineCardRow
+from synth.models.engine_day import EngineDay
 from synth.models.entry import Entry
 from synth.models.job import Job
 from synth.models.policy import Policy
@@ -14,6 +15,7 @@ __all__ = [
     "CurationLine",
     "DiscardedObject",
     "EngineCardRow",
+    "EngineDay",
     "Entry",
     "Job",
     "Policy",
