@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from hashlib import sha256
 
-from synth import cards, codec, wiring
+from synth import cards, codec, engine_time, metrics, wiring
 from synth.audio.checks import BadAudio, check
 from synth.audio.durations import longest_plausible
 from synth.audio.formats import get_format
@@ -13,6 +13,7 @@ from synth.audio.pcm import to_flac
 from synth.conf import conf
 from synth.engines.base import Engine
 from synth.errors import Permanent, Retryable, WorkError
+from synth.metrics import RunEnd
 from synth.models import Entry, Synthesis
 from synth.models.clock import database_now
 from synth.queue.claim import MAX_ATTEMPTS, Worker, claim_synthesis, has_work
@@ -84,6 +85,7 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
     except Permanent as error:
         _fail(claim, Failure(code=error.code, detail=error.detail, repeats=True))
     except BadAudio as error:
+        metrics.engine_run(claim.engine, RunEnd.REFUSED)
         _retry(claim, Failure(code=error.code, detail=error.detail, repeats=engine.card.deterministic))
     except (WorkError, MemoryError) as error:
         _retry(claim, Failure(code=getattr(error, "code", "out_of_memory"), detail=str(error)))
@@ -98,8 +100,10 @@ def _speak(engine: Engine, segment: Segment) -> Sound:
     try:
         pcm = engine.synthesize(segment)
     except (WorkError, MemoryError):
+        metrics.engine_run(segment.manner.engine, RunEnd.FAILED)
         raise
     except Exception as error:  # engines are foreign code: whatever they raise must not end the worker
+        metrics.engine_run(segment.manner.engine, RunEnd.FAILED)
         logger.exception("engine %s failed", segment.manner.engine)
         raise Retryable(type(error).__name__, code="engine_error") from error
     return Sound(pcm, time.perf_counter() - started)
@@ -114,8 +118,21 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
     entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
     if synthesis_succeeded(claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry):
         wiring.doorbell().ring_io()
+        _note(claim, segment, sound)
     else:
+        metrics.engine_run(claim.engine, RunEnd.LATE)
         logger.warning("synthesis %s: the result of attempt %d came too late", claim.id, claim.attempt)
+
+
+def _note(claim: Synthesis, segment: Segment, sound: Sound) -> None:
+    metrics.engine_run(claim.engine, RunEnd.KEPT, seconds=sound.seconds)
+    engine_time.note_run(
+        TenantRef(claim.tenant_id),
+        claim.engine,
+        characters=len(segment.text),
+        seconds=sound.seconds,
+        audio=sound.pcm.duration,
+    )
 
 
 def _entry(claim: Synthesis, segment: Segment, sound: Sound, *, digest: str, size: int) -> Entry:
