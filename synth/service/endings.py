@@ -5,7 +5,7 @@ Locks are taken in one order, syntheses before renderings before jobs, so that t
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,9 +17,9 @@ from synth.models.clock import database_now
 from synth.models.prepared import Change, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import fenced
+from synth.service.catalogue import LONG_AGO
 from tenants.types import TenantRef
 
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
 ENTRY_FIELDS = (
     "engine", "model_version", "voice", "category", "text", "digest", "format", "media_type", "size", "duration",

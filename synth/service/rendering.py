@@ -3,8 +3,10 @@
 import logging
 import time
 from hashlib import sha256
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from synth import cards, codec, wiring
 from synth.audio.encoding import encode_clip
@@ -14,6 +16,7 @@ from synth.errors import ObjectMissing, Permanent, WorkError
 from synth.keys import segment_key
 from synth.models import Entry, Rendering, RenderingPart
 from synth.models.clock import database_now
+from synth.models.prepared import prepared_rows
 from synth.models.states import State
 from synth.queue.claim import MAX_ATTEMPTS, Worker, claim_rendering, fenced, renderings_wait
 from synth.queue.doorbell import IO_QUEUE
@@ -98,17 +101,22 @@ def _pieces(claim: Rendering) -> list[Pcm]:
     tenant = TenantRef(claim.tenant_id)
     pieces: dict[str, Pcm] = {}
     lost: set[str] = set()
-    parts = list(RenderingPart.objects.filter(rendering=claim).order_by("position"))
-    for part in parts:
-        if part.digest in pieces or part.key in lost:
+    parts = _parts(rendering_id=claim.id)
+    for key, digest in parts:
+        if digest in pieces or key in lost:
             continue
         try:
-            pieces[part.digest] = _piece(tenant, part.digest)
+            pieces[digest] = _piece(tenant, digest)
         except (ObjectMissing, CorruptAudio):
-            lost.add(part.key)
+            lost.add(key)
     if lost:
         raise SegmentsLost(lost)
-    return [pieces[part.digest] for part in parts]
+    return [pieces[digest] for _, digest in parts]
+
+
+@prepared_rows
+def _parts(rendering_id: Any) -> QuerySet[RenderingPart, tuple[str, str]]:
+    return RenderingPart.objects.filter(rendering_id=rendering_id).order_by("position").values_list("key", "digest")
 
 
 def _piece(tenant: TenantRef, digest: str) -> Pcm:

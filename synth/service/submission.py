@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
@@ -15,7 +16,9 @@ from synth.cache.policy import Retention
 from synth.errors import SpeechFailed
 from synth.keys import segment_key
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
+from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN, Priority, State
+from synth.service.catalogue import fresh_rendition, fresh_segments
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
 from synth.text.split import split
@@ -196,37 +199,35 @@ def _open_rendering(order: Order) -> Rendering:
 
 
 def _join(order: Order, flight: str) -> Rendering | None:
-    rendering = (
-        Rendering.objects.select_for_update().filter(tenant_id=order.tenant.id, flight=flight, state__in=OPEN).first()
-    )
-    if rendering is not None and order.priority < rendering.priority:
+    found = _lock_open(tenant_id=order.tenant.id, flight=flight)
+    if not found:
+        return None
+    (rendering,) = found
+    if order.priority < rendering.priority:
         Rendering.objects.filter(id=rendering.id).update(priority=order.priority)
         _raise_priority(Synthesis.objects.filter(parts__rendering=rendering).values_list("id", flat=True), order)
     return rendering
 
 
 def _raise_priority(ids: Iterable[UUID], order: Order) -> None:
+    ids = list(ids)
+    if not ids:
+        return
     # Skipping locked rows: one that is being claimed or finished needs no higher priority any more.
-    rows = Synthesis.objects.select_for_update(skip_locked=True).filter(id__in=list(ids), priority__gt=order.priority)
+    rows = Synthesis.objects.select_for_update(skip_locked=True).filter(id__in=ids, priority__gt=order.priority)
     Synthesis.objects.filter(id__in=[row.id for row in rows]).update(priority=order.priority)
 
 
 def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
-    failed = Rendering.objects.filter(
-        tenant_id=order.tenant.id,
-        flight=flight,
-        state=State.FAILED,
-        error_repeats=True,
-        ended_at__gte=timezone.now() - NEGATIVE_TTL,
-    ).first()
-    if failed is not None:
-        raise SpeechFailed.of(failed.error_code, repeats=True)
+    failures = _failed_since(tenant_id=order.tenant.id, flight=flight, moment=timezone.now() - NEGATIVE_TTL)
+    for error_code in failures:
+        raise SpeechFailed.of(error_code, repeats=True)
 
 
 def _refuse_if_made(order: Order) -> None:
     if not order.reads:
         return
-    entry = _fresh_entries(order, Entry.Kind.RENDITION).filter(key=order.key).first()
+    entry = fresh_rendition(order.tenant, order.key, max_age=order.retention.max_age)
     if entry is not None:
         raise MadeMeanwhile(entry)
 
@@ -234,7 +235,7 @@ def _refuse_if_made(order: Order) -> None:
 def _plan(order: Order, rendering: Rendering) -> None:
     """Link the rendering to what is stored and to the syntheses of what is not."""
     keys = [key for key, _ in order.sentences]
-    stored = _stored_digests(order, keys) if order.reads else {}
+    stored = fresh_segments(order.tenant, keys, max_age=order.retention.max_age) if order.reads else {}
     missing = {key: segment for key, segment in order.sentences if key not in stored}
     syntheses = open_syntheses(
         order.tenant,
@@ -246,7 +247,7 @@ def _plan(order: Order, rendering: Rendering) -> None:
     by_key = {row.key: row for row in syntheses.values()}
     # Sentences may have ended between the look and the lock, unless the database has one writer at a time.
     if by_key and order.reads and connection.features.has_select_for_update:
-        made = _stored_digests(order, list(by_key))
+        made = fresh_segments(order.tenant, by_key, max_age=order.retention.max_age)
         stored |= made
         _withdraw([by_key.pop(key) for key in made], order)
     _raise_priority([row.id for row in by_key.values() if row.priority > order.priority], order)
@@ -272,19 +273,6 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
     """Take back the sentences that were opened in vain. Those that others wait for are no longer ours alone."""
     ids = [row.id for row in rows]
     Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
-
-
-def _stored_digests(order: Order, keys: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for batch in _batches(list(dict.fromkeys(keys))):
-        rows = _fresh_entries(order, Entry.Kind.SEGMENT).filter(key__in=batch)
-        found |= dict(rows.order_by().values_list("key", "digest"))
-    return found
-
-
-def _fresh_entries(order: Order, kind: str) -> QuerySet[Entry]:
-    oldest = timezone.now() - timedelta(seconds=order.retention.max_age)
-    return Entry.objects.filter(tenant_id=order.tenant.id, kind=kind, made_at__gte=oldest)
 
 
 def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_id: str) -> Job:
@@ -315,3 +303,20 @@ def _ring(order: Order, rendering: Rendering) -> None:
 
 def _batches(items: Sequence[str], size: int = 500) -> Iterable[Sequence[str]]:
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+# --- The queries that every miss asks -------------------------------------------------------------------------------
+
+
+@prepared_rows
+def _lock_open(tenant_id: Any, flight: Any) -> QuerySet[Rendering]:
+    found = Rendering.objects.filter(tenant_id=tenant_id, flight=flight, state__in=OPEN)
+    return found.order_by().select_for_update()
+
+
+@prepared_rows
+def _failed_since(tenant_id: Any, flight: Any, moment: Any) -> QuerySet[Rendering, str]:
+    failed = Rendering.objects.filter(
+        tenant_id=tenant_id, flight=flight, state=State.FAILED, error_repeats=True, ended_at__gte=moment
+    )
+    return failed.order_by().values_list("error_code", flat=True)[:1]
