@@ -14,6 +14,7 @@ class Conf:
     """Durations are seconds, sizes bytes, loudness LUFS. `ttsproject/settings.py` says where each comes from."""
 
     url_ttl: int
+    job_audio_ttl: int
     cache_ttl: int
     l1_bytes: int
     l2_expiry: int

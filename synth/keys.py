@@ -19,6 +19,7 @@ class Kind(StrEnum):
     """What a scoped name names."""
 
     VERSION = "version"  # the tenant's snapshot version
+    PURGES = "purges"  # the number of the last of its purges that Redis has followed
     ENTRY = "entry"  # metadata of a rendition
     AUDIO = "audio"  # its bytes, where they are few enough
 

@@ -1,9 +1,13 @@
 """Finished audio: rows of it as the value that doors and cache share, and its name in storage."""
 
+from dataclasses import replace
+from typing import Any
+
+from synth import codec
 from synth.audio.formats import get_format
 from synth.keys import object_name
 from synth.models import Entry, Job
-from synth.types import StoredAudio
+from synth.types import Spec, StoredAudio
 from tenants.ids import public_id
 from tenants.types import TenantRef
 
@@ -40,3 +44,13 @@ def of_job(job: Job) -> StoredAudio:
 def audio_object(tenant: TenantRef, digest: str, format_name: str) -> str:
     """The object's name. Raises LookupError for a format that is not installed."""
     return object_name(tenant, digest, get_format(format_name).extension)
+
+
+def spec_columns(spec: Spec) -> dict[str, Any]:
+    """What the entry of a rendition keeps of its spec: the text once."""
+    return {"text": spec.text, "spec": codec.to_json(replace(spec, text=""))}
+
+
+def spec_of(entry: Entry) -> Spec:
+    """The spec that `spec_columns` took apart."""
+    return replace(codec.from_json(Spec, entry.spec), text=entry.text)

@@ -104,6 +104,7 @@ CELERY_BEAT_SCHEDULE = {
 # --- Refrain itself (synth/conf.py reads this) --------------------------------------------------------------------
 REFRAIN = {
     "URL_TTL": env.integer("REFRAIN_URL_TTL", 3600, minimum=60, maximum=7 * 86400),
+    "JOB_AUDIO_TTL": env.integer("REFRAIN_JOB_AUDIO_TTL", 7 * 86400, minimum=0),
     "CACHE_TTL": env.integer("REFRAIN_CACHE_TTL", 86400, minimum=1),
     "L1_BYTES": env.integer("REFRAIN_L1_BYTES", 64 * 2**20),
     "L2_EXPIRY": env.integer("REFRAIN_L2_EXPIRY", 7 * 86400, minimum=60),

@@ -9,13 +9,13 @@ end
 if tonumber(version) > tonumber(ARGV[1]) then
   return {'stale'}
 end
-local entry = redis.call('HMGET', KEYS[2], 'meta', 'made', 'digest')
+local entry = redis.call('HMGET', KEYS[2], 'meta', 'made', 'digest', 'pinned')
 if not entry[1] then
   return {'miss'}
 end
 local now = redis.call('TIME')
 local age = math.max(0, tonumber(now[1]) + tonumber(now[2]) / 1000000 - tonumber(entry[2]))
-if age > tonumber(ARGV[2]) then
+if age > tonumber(ARGV[2]) and entry[4] ~= '1' then
   return {'expired'}
 end
 redis.call('HINCRBY', KEYS[2], 'hits', 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -81,14 +81,52 @@ class RenditionCache:
             return Lookup(status)
         return Lookup(status, StoredAudio(**orjson.loads(answer[1])), float(answer[2]), answer[3])
 
-    def fill(self, tenant: TenantRef, key: str, stored: StoredAudio, audio: bytes | None) -> None:
-        """Keep a rendition; its bytes too, if they are few enough."""
+    def fill(
+        self,
+        tenant: TenantRef,
+        key: str,
+        stored: StoredAudio,
+        audio: bytes | None,
+        *,
+        purge_number: int = 0,
+        pinned: bool = False,
+    ) -> None:
+        """Keep a rendition; its bytes too, if they are few enough.
+
+        `purge_number` was the tenant's before the rendition's row was read: of what was purged since, nothing is kept.
+        """
         kept = audio if audio is not None and len(audio) <= self._audio_limit else b""
-        arguments = [orjson.dumps(_meta(stored)), stored.made, stored.digest, self._expiry, kept]
-        self._run("fill", _entry_keys(tenant, key), arguments, default=None)
+        keys = [*_entry_keys(tenant, key), redis_key(tenant, Kind.PURGES)]
+        meta = orjson.dumps(_meta(stored))
+        arguments = [meta, stored.made, stored.digest, self._expiry, kept, purge_number, int(pinned)]
+        self._run("fill", keys, arguments, default=None)
 
     def forget(self, tenant: TenantRef, key: str) -> None:
         self._guarded(lambda redis: redis.delete(*_entry_keys(tenant, key)), default=0)
+
+    def purge_number(self, tenant: TenantRef) -> int | None:
+        """How far Redis has followed the tenant's purges; None when it is away."""
+        name = redis_key(tenant, Kind.PURGES)
+        found = self._guarded(lambda redis: redis.get(name) or b"0", default=None, always=True)
+        return None if found is None else int(found)
+
+    def purge(self, tenant: TenantRef, keys: Sequence[str], *, since: int, upto: int) -> bool:
+        """Drop these renditions, all those that the numbers after `since` and up to `upto` tell of.
+
+        False when Redis is away. One that meanwhile went back behind `since` does nothing: ask its number again.
+        Tried even while the breaker is open, as versions are.
+        """
+        names = [name for key in keys for name in _entry_keys(tenant, key)]
+
+        def call(redis: Redis) -> bool:
+            script = self._script("purge", redis)
+            script(keys=[redis_key(tenant, Kind.PURGES), *names], args=[since, upto], client=redis)
+            return True
+
+        return self._guarded(call, default=False, always=True)
+
+    def forget_purge_number(self, tenant: TenantRef) -> None:
+        self._guarded(lambda redis: redis.delete(redis_key(tenant, Kind.PURGES)), default=0, always=True)
 
     def publish_versions(self, versions: Mapping[UUID, int]) -> bool:
         """Tell every process of new snapshot versions. Tried even while the breaker is open: the others may well

@@ -1,0 +1,169 @@
+"""Takes sounds out of the cache: first in the catalogue, under the tenant's next number, then in Redis.
+
+Redis is believed only as far as it has followed these numbers (`follow_purges`); with Redis away the catalogue answers.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TypeVar
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+
+from synth import cards, wiring
+from synth.keys import segment_key
+from synth.models import Entry, PurgeNumber, RenderingPart
+from synth.models.clock import database_now
+from synth.service.object_sweep import discard
+from synth.service.submission import segments_of
+from synth.stored import spec_of
+from tenants.types import TenantRef
+
+Item = TypeVar("Item")
+
+# Rows of one transaction, and so of one number.
+CHUNK = 200
+# Keys of one round trip, a whole number of chunks at least, and round trips that one request may make.
+KEYS_AT_ONCE = 1_000
+MOST_ROUNDS = 10
+# Purges that Redis may have missed although it was up: the sweeper looks for so long.
+RECENT = timedelta(hours=1)
+MOST_TENANTS = 500
+
+
+def purge_entries(tenant: TenantRef, ids: Sequence[UUID]) -> int:
+    """Purge these entries, at most a chunk of them, and the sentences of those that are renditions; how many.
+
+    Call `follow_purges` once the transaction is committed.
+    """
+    keys = _sentences_of(Entry.objects.filter(tenant_id=tenant.id, id__in=ids, kind=Entry.Kind.RENDITION))
+    with transaction.atomic():
+        number = next_number(tenant)
+        found = list(Entry.objects.filter(tenant_id=tenant.id, id__in=ids).values_list("id", "digest", "format"))
+        chosen = {row[0] for row in found}
+        found += [row for row in _segments(tenant, keys) if row[0] not in chosen]
+        _bury(tenant, [row[0] for row in found], number)
+        discard(tenant, {(digest, audio_format) for _, digest, audio_format in found})
+    return len(chosen)
+
+
+def touch_entries(tenant: TenantRef, ids: Sequence[UUID], **changes: object) -> int:
+    """Change columns of entries that their copies in Redis repeat; how many. Then `follow_purges`, as after a purge."""
+    with transaction.atomic():
+        number = next_number(tenant)
+        return Entry.objects.filter(tenant_id=tenant.id, id__in=ids).update(purge_number=number, **changes)
+
+
+def next_number(tenant: TenantRef) -> int:
+    """Called in the transaction of the change, before any entry is locked: it is then nobody else's turn till the end.
+
+    Whoever sees this number sees every change up to it.
+    """
+    raised = {"number": F("number") + 1, "raised_at": database_now()}
+    row = PurgeNumber.objects.filter(tenant_id=tenant.id)
+    if not row.update(**raised):
+        PurgeNumber.objects.get_or_create(tenant_id=tenant.id, defaults={"raised_at": database_now()})
+        row.update(**raised)
+    return row.values_list("number", flat=True).get()
+
+
+def known_number(tenant: TenantRef) -> int:
+    return PurgeNumber.objects.filter(tenant_id=tenant.id).values_list("number", flat=True).first() or 0
+
+
+def follow_purges(tenant: TenantRef) -> bool:
+    """Let Redis follow the tenant's purges up to the last; False when it is away, or so far behind that it takes longer
+
+    than a request may: the catalogue answers meanwhile, and the sweeper goes on.
+    """
+    cache = wiring.rendition_cache()
+    latest = known_number(tenant)
+    for _ in range(MOST_ROUNDS):
+        known = cache.purge_number(tenant)
+        if known is None:
+            return False
+        if known > latest:  # ahead of a database that was restored from a backup
+            cache.forget_purge_number(tenant)
+            continue
+        if known == latest:
+            return True
+        keys, upto = _changed_since(tenant, known, latest)
+        if not cache.purge(tenant, keys, since=known, upto=upto):
+            return False
+    return False
+
+
+def follow_recent_purges() -> None:
+    """The sweeper's part: what a process could not tell Redis, which the others reach."""
+    recent = PurgeNumber.objects.filter(raised_at__gte=database_now() - RECENT).order_by("-raised_at")
+    for tenant_id in list(recent.values_list("tenant_id", flat=True)[:MOST_TENANTS]):
+        follow_purges(TenantRef(tenant_id))
+
+
+def purged_since(tenant: TenantRef, since: datetime) -> tuple[int, bool]:
+    """The tenant's number, locked until the end of the transaction where there is one; and whether it may have grown
+
+    since then. The clocks of two machines may differ by minutes.
+    """
+    row = PurgeNumber.objects.select_for_update().filter(tenant_id=tenant.id).first()
+    return (row.number, row.raised_at > since - timedelta(minutes=10)) if row else (0, False)
+
+
+def holds_purged(tenant: TenantRef, parts: Iterable[RenderingPart]) -> bool:
+    """Whether a sentence of a rendering is no longer what the catalogue has: a purge came while it was made."""
+    made = {part.key: part.digest for part in parts}
+    live: dict[str, str] = {}
+    for batch in _batches(sorted(made)):
+        rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.SEGMENT, key__in=batch)
+        live |= dict(rows.order_by().values_list("key", "digest"))
+    return live != made
+
+
+def _changed_since(tenant: TenantRef, known: int, latest: int) -> tuple[list[str], int]:
+    """Renditions whose copy became wrong after `known`, whole numbers only, and up to which number that is.
+
+    What was purged before the longest time that Redis keeps anything is not there any more.
+    """
+    rows = Entry.with_purged.filter(
+        tenant_id=tenant.id, kind=Entry.Kind.RENDITION, purge_number__gt=known, purge_number__lte=latest
+    )
+    found = [
+        (row.purge_number or 0, row.key)
+        for row in rows.order_by("purge_number").only("purge_number", "key")[: KEYS_AT_ONCE + 1]
+    ]
+    upto = latest
+    if len(found) > KEYS_AT_ONCE:
+        upto = found[-1][0] - 1
+    return [key for number, key in found if number <= upto], upto
+
+
+def _sentences_of(renditions: Iterable[Entry]) -> set[str]:
+    """Keys of the sentences, cut as they were when the rendition was made."""
+    found: set[str] = set()
+    for entry in renditions:
+        card = cards.of_version(entry.engine, entry.model_version) if entry.spec else None
+        if card is not None:
+            found |= {segment_key(segment) for segment in segments_of(spec_of(entry), max_units=card.max_units)}
+    return found
+
+
+def _segments(tenant: TenantRef, keys: set[str]) -> list[tuple[UUID, str, str]]:
+    found: list[tuple[UUID, str, str]] = []
+    for batch in _batches(sorted(keys)):
+        rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.SEGMENT, key__in=batch)
+        found += rows.order_by().values_list("id", "digest", "format")
+    return found
+
+
+def _bury(tenant: TenantRef, ids: Sequence[UUID], number: int) -> None:
+    """What stays of a purged entry tells that there was one, and nothing of what it said."""
+    now = database_now()
+    for batch in _batches(ids):
+        Entry.objects.filter(tenant_id=tenant.id, id__in=batch).update(
+            purged_at=now, purge_number=number, pinned=False, text="", spec=None, provenance={}
+        )
+
+
+def _batches(items: Sequence[Item], size: int = 500) -> Iterable[Sequence[Item]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
