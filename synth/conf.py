@@ -8,6 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.signals import setting_changed
 
+from tenants.limits import limit_of
+from tenants.types import Limit
+
 
 @dataclass(frozen=True, slots=True)
 class Conf:
@@ -27,9 +30,19 @@ class Conf:
     deadline_factor: float
     max_waiters: int
     engine_threads: int
+    rate_limit: float
+    rate_burst: int
+    api_processes: int
+    usage_stream_length: int
+    inline_limit: int
     engine_packages: tuple[str, ...]
     storage: str
     storage_options: Mapping[str, Mapping[str, str]]
+
+    @property
+    def default_limit(self) -> Limit | None:
+        """What a tenant may ask that has no limit of its own."""
+        return limit_of(self.rate_limit, self.rate_burst)
 
 
 @cache

@@ -15,8 +15,9 @@ from synth.conf import conf
 from synth.models import Policy
 from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
+from tenants.limits import limit_of
 from tenants.models import ApiKey, Tenant
-from tenants.types import TenantRef
+from tenants.types import Limit, TenantRef
 
 MAX_TENANTS = 5_000
 
@@ -33,6 +34,7 @@ class Snapshot:
     keys: Mapping[str, KeyRecord]
     cards: Mapping[str, EngineCard]
     rules: tuple[Rule, ...] = ()
+    limit: Limit | None = None
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -70,6 +72,7 @@ def load(tenant_id: UUID) -> Snapshot | None:
         keys={key.lookup: key.record for key in keys},
         cards={card.name: card for card in current_cards()},
         rules=tuple(rule_of(row) for row in policies_of(tenant.ref).filter(enabled=True)),
+        limit=limit_of(tenant.rate_limit, tenant.rate_burst, default=conf().default_limit),
     )
 
 

@@ -56,7 +56,8 @@ def identify(record: keys.KeyRecord | None, token: str, *, now: datetime) -> Cal
         raise Unauthenticated
     if not record.tenant_active:
         raise TenantSuspended
-    return Caller(tenant=TenantRef(record.tenant_id), key_id=record.id, scopes=record.scopes)
+    tenant = TenantRef(record.tenant_id)
+    return Caller(tenant=tenant, key_id=record.id, scopes=record.scopes, limit=record.limit)
 
 
 def caller_of(request: Request) -> Caller:

@@ -16,6 +16,8 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from tenants.types import Limit
+
 PREFIX: Final = "rfr"
 LOOKUP_LENGTH: Final = 12
 SECRET_LENGTH: Final = 32  # of base62: 190 random bits
@@ -62,7 +64,7 @@ class MintedKey:
 class KeyRecord:
     """What is needed to judge a token: a row of keys as a value, for snapshots too.
 
-    `tenant_active` is False while the key's tenant is suspended.
+    `tenant_active` is False while the key's tenant is suspended; `limit` is the key's own.
     """
 
     id: UUID
@@ -74,6 +76,7 @@ class KeyRecord:
     expires_at: datetime | None
     revoked_at: datetime | None
     tenant_active: bool = True
+    limit: Limit | None = None
 
     def usable_at(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

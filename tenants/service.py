@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -13,15 +14,17 @@ from django.utils.text import slugify
 from tenants import keys
 from tenants.errors import FieldProblem, InvalidRequest
 from tenants.ids import new_id
+from tenants.limits import MAX_BURST, MAX_RATE, MIN_RATE
 from tenants.models import ApiKey, Tenant
 from tenants.scopes import SCOPES
 from tenants.versions import raise_versions
 
 
 @transaction.atomic
-def create_tenant(name: str, slug: str | None = None) -> Tenant:
-    """A new, active tenant. Without a slug one is made from the name."""
-    tenant = Tenant.objects.create(name=name, slug=_checked_slug(slug) if slug else _free_slug(name))
+def create_tenant(name: str, slug: str | None = None, *, rate: float | None = None, burst: int | None = None) -> Tenant:
+    """A new, active tenant. Without a slug one is made from the name; without a rate the platform's limit counts."""
+    limit = _checked_limit(rate, burst)
+    tenant = Tenant.objects.create(name=name, slug=_checked_slug(slug) if slug else _free_slug(name), **limit)
     return _raised(tenant)
 
 
@@ -30,6 +33,13 @@ def update_tenant(tenant: Tenant, *, name: str, slug: str) -> Tenant:
     tenant.name = name
     tenant.slug = slug
     tenant.save(update_fields=["name", "slug"])
+    return _raised(tenant)
+
+
+@transaction.atomic
+def limit_tenant(tenant: Tenant, *, rate: float | None, burst: int | None) -> Tenant:
+    """Requests a second and at once, from the next request on. None is the platform's default, 0 is no limit."""
+    _set_limit(tenant, rate, burst)
     return _raised(tenant)
 
 
@@ -52,10 +62,13 @@ def issue_key(
     *,
     expires_at: datetime | None = None,
     kind: keys.Kind = keys.Kind.LIVE,
+    rate: float | None = None,
+    burst: int | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key and its token. The token is kept nowhere: show it now or never.
 
-    Raises InvalidRequest for a scope that does not exist, for none at all, and for an expiry in the past.
+    Raises InvalidRequest for a scope that does not exist, for none at all, for an expiry in the past, and for a limit
+    that cannot be.
     """
     wanted = _checked_scopes(scopes)
     if expires_at is not None and expires_at <= timezone.now():
@@ -70,6 +83,7 @@ def issue_key(
         pepper=minted.pepper,
         scopes=wanted,
         expires_at=expires_at,
+        **_checked_limit(rate, burst),
     )
     raise_versions([tenant.id])
     return key, minted.token
@@ -79,6 +93,14 @@ def issue_key(
 def rename_key(key: ApiKey, name: str) -> ApiKey:
     key.name = name
     key.save(update_fields=["name"])
+    raise_versions([key.tenant_id])
+    return key
+
+
+@transaction.atomic
+def limit_key(key: ApiKey, *, rate: float | None, burst: int | None) -> ApiKey:
+    """A limit of the key's own, beside its tenant's. None and 0 are no limit."""
+    _set_limit(key, rate, burst)
     raise_versions([key.tenant_id])
     return key
 
@@ -123,6 +145,23 @@ def _checked_scopes(scopes: Iterable[str]) -> list[str]:
         message = "A key needs at least one scope of: %(scopes)s."
         raise _invalid("scopes", "no_scope", message, scopes=", ".join(SCOPES))
     return [scope for scope in SCOPES if scope in wanted]
+
+
+def _set_limit(row: Tenant | ApiKey, rate: float | None, burst: int | None) -> None:
+    for name, value in _checked_limit(rate, burst).items():
+        setattr(row, name, value)
+    row.save(update_fields=["rate_limit", "rate_burst"])
+
+
+def _checked_limit(rate: float | None, burst: int | None) -> dict[str, Any]:
+    """The two columns. A burst of no rate would be ignored without a word."""
+    if rate is not None and rate != 0 and not MIN_RATE <= rate <= MAX_RATE:
+        message = "A rate is 0, or %(minimum)s to %(maximum)s requests a second."
+        raise _invalid("rate_limit", "out_of_range", message, minimum=f"{MIN_RATE:g}", maximum=f"{MAX_RATE:g}")
+    if burst is not None and not (rate and 1 <= burst <= MAX_BURST):
+        message = "A burst goes with a rate, and is 1 to %(maximum)s requests."
+        raise _invalid("rate_burst", "out_of_range", message, maximum=str(MAX_BURST))
+    return {"rate_limit": rate, "rate_burst": burst}
 
 
 def _checked_slug(slug: str) -> str:

@@ -17,7 +17,7 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from tenants import service
-from tenants.admin.base import ServiceAdmin
+from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
 from tenants.keys import Kind
 from tenants.models import ApiKey
 from tenants.scopes import SCOPES
@@ -25,7 +25,7 @@ from tenants.scopes import SCOPES
 STATES = {"active": _("active"), "expired": _("expired"), "revoked": _("revoked")}
 
 
-class IssueForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+class IssueForm(LimitForm):
     kind = forms.ChoiceField(
         label=_("Kind"),
         choices=[(kind.value, kind.value) for kind in Kind],
@@ -41,7 +41,7 @@ class IssueForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at ru
 
     class Meta:
         model = ApiKey
-        fields = ["tenant", "name", "kind", "scopes", "expires_at"]
+        fields = ["tenant", "name", "kind", "scopes", "expires_at", *LIMIT_FIELDS]
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
@@ -50,8 +50,15 @@ class IssueForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at ru
         return expires_at
 
 
+class ChangeForm(LimitForm):
+    class Meta:
+        model = ApiKey
+        fields = ["name", *LIMIT_FIELDS]
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(ServiceAdmin):
+    form = ChangeForm
     list_display = ["name", "hint", "tenant", "state_label", "scope_list", "expires_at", "last_used_at", "created_at"]
     list_select_related = ["tenant"]
     list_filter = ["kind", ("revoked_at", admin.EmptyFieldListFilter), "pepper"]
@@ -63,7 +70,7 @@ class ApiKeyAdmin(ServiceAdmin):
     times = ["expires_at", "revoked_at", "last_used_at", "created_at"]
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:  # noqa: ARG002
-        return ["name", *self.shown, *self.times] if obj else IssueForm.Meta.fields
+        return ["name", *LIMIT_FIELDS, *self.shown, *self.times] if obj else IssueForm.Meta.fields
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:  # noqa: ARG002
         return [*self.shown, *self.times] if obj else []
@@ -85,6 +92,8 @@ class ApiKeyAdmin(ServiceAdmin):
             asked["scopes"],
             expires_at=asked["expires_at"],
             kind=Kind(asked["kind"]),
+            rate=asked["rate_limit"],
+            burst=asked["rate_burst"],
         )
         key.token = token  # type: ignore[attr-defined]  # travels with this one instance to response_add
         return key
@@ -101,7 +110,11 @@ class ApiKeyAdmin(ServiceAdmin):
         return TemplateResponse(request, "admin/tenants/apikey/issued.html", context)
 
     def update(self, obj: ApiKey, form: forms.ModelForm[ApiKey]) -> None:
-        service.rename_key(obj, form.cleaned_data["name"])
+        asked = form.cleaned_data
+        if "name" in form.changed_data:
+            service.rename_key(obj, asked["name"])
+        if set(LIMIT_FIELDS) & set(form.changed_data):
+            service.limit_key(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
 
     def delete_model(self, request: HttpRequest, obj: ApiKey) -> None:  # noqa: ARG002
         service.delete_key(obj)

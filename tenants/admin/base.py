@@ -7,7 +7,25 @@ from typing import Any
 from django.db.models import Model
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
+
+from tenants.limits import MIN_RATE
+
+LIMIT_FIELDS = ["rate_limit", "rate_burst"]
+
+
+class LimitForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """For rows with a rate limit: what the service would refuse is told at its field."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        rate = cleaned.get("rate_limit")
+        if rate and rate < MIN_RATE:
+            self.add_error("rate_limit", _("A rate is 0, or at least %(minimum)s.") % {"minimum": f"{MIN_RATE:g}"})
+        if cleaned.get("rate_burst") and not rate:
+            self.add_error("rate_burst", _("Requests at once need requests per second, too."))
+        return dict(cleaned)
 
 
 class ServiceAdmin(ModelAdmin):

@@ -13,15 +13,19 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action, display
 
 from tenants import service
-from tenants.admin.base import ServiceAdmin
+from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
 from tenants.models import Tenant
 
 
-class TenantForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
+class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug"]
-        help_texts = {"slug": _("Left empty for a new tenant, it is made from the name.")}
+        fields = ["name", "slug", *LIMIT_FIELDS]
+        help_texts = {
+            "slug": _("Left empty for a new tenant, it is made from the name."),
+            "rate_limit": _("Empty: the platform's limit. 0: no limit."),
+            "rate_burst": _("Empty: those of one second."),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -34,7 +38,7 @@ class TenantAdmin(ServiceAdmin):
     list_display = ["name", "slug", "status_label", "keys_count", "created_at"]
     list_filter = ["status"]
     search_fields = ["name", "slug"]
-    fields = ["name", "slug", "status", "snapshot_version", "created_at"]
+    fields = ["name", "slug", *LIMIT_FIELDS, "status", "snapshot_version", "created_at"]
     readonly_fields = ["status", "snapshot_version", "created_at"]
     actions = ["suspend", "resume"]
 
@@ -44,17 +48,24 @@ class TenantAdmin(ServiceAdmin):
         return tenants.annotate(keys_count=unrevoked)
 
     def get_fields(self, request: HttpRequest, obj: Tenant | None = None) -> list[str]:  # noqa: ARG002
-        return list(self.fields) if obj else ["name", "slug"]
+        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS]
 
     def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:  # noqa: ARG002
         """A tenant's audio lives outside the database: deleting the row alone would orphan it. Suspend instead."""
         return False
 
     def create(self, form: ModelForm[Tenant]) -> Tenant:
-        return service.create_tenant(form.cleaned_data["name"], form.cleaned_data["slug"] or None)
+        asked = form.cleaned_data
+        return service.create_tenant(
+            asked["name"], asked["slug"] or None, rate=asked["rate_limit"], burst=asked["rate_burst"]
+        )
 
     def update(self, obj: Tenant, form: ModelForm[Tenant]) -> None:
-        service.update_tenant(obj, name=form.cleaned_data["name"], slug=form.cleaned_data["slug"])
+        asked = form.cleaned_data
+        if {"name", "slug"} & set(form.changed_data):
+            service.update_tenant(obj, name=asked["name"], slug=asked["slug"])
+        if set(LIMIT_FIELDS) & set(form.changed_data):
+            service.limit_tenant(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
 
     @display(
         description=_("status"),

@@ -7,10 +7,12 @@ from django.utils.translation import gettext_lazy as _
 
 from tenants.ids import new_id
 from tenants.keys import LOOKUP_LENGTH, PREFIX, KeyRecord
+from tenants.limits import limit_of
+from tenants.models.rate import RateColumns
 from tenants.models.tenant import Tenant
 
 
-class ApiKey(models.Model):
+class ApiKey(RateColumns):
     """Change one through `tenants.service` only: it raises the tenant's snapshot version along with the change."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -52,6 +54,7 @@ class ApiKey(models.Model):
             expires_at=self.expires_at,
             revoked_at=self.revoked_at,
             tenant_active=self.tenant.is_active,
+            limit=limit_of(self.rate_limit, self.rate_burst),
         )
 
     def state_at(self, now: datetime) -> str:

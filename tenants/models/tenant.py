@@ -4,10 +4,11 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from tenants.ids import new_id
+from tenants.models.rate import RateColumns
 from tenants.types import TenantRef
 
 
-class Tenant(models.Model):
+class Tenant(RateColumns):
     """Change one through `tenants.service` only: it raises the snapshot version along with the change."""
 
     class Status(models.TextChoices):

@@ -20,6 +20,8 @@ CHANGES = {
     "delete key": lambda member: service.delete_key(member.key),
     "suspend": lambda member: service.suspend_tenant(member.tenant),
     "resume": lambda member: service.resume_tenant(member.tenant),
+    "limit key": lambda member: service.limit_key(member.key, rate=1, burst=2),
+    "limit tenant": lambda member: service.limit_tenant(member.tenant, rate=None, burst=None),
     "update": lambda member: service.update_tenant(member.tenant, name="New", slug="new"),
 }
 

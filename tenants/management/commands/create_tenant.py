@@ -15,10 +15,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
         parser.add_argument("--slug", help="letters, digits, hyphens and underscores; made from the name if left out")
+        parser.add_argument("--rate", type=float, help="requests per second; 0: no limit; left out: the platform's")
+        parser.add_argument("--burst", type=int, help="requests at once; left out: those of one second")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
         try:
-            tenant = service.create_tenant(options["name"], options["slug"])
+            tenant = service.create_tenant(
+                options["name"], options["slug"], rate=options["rate"], burst=options["burst"]
+            )
         except InvalidRequest as problem:
             raise CommandError(str(problem)) from problem
         self.stderr.write(f"Tenant {tenant.name} is ready ({tenant.id}).", self.style.SUCCESS)

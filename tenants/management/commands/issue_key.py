@@ -24,6 +24,8 @@ class Command(BaseCommand):
             "--scope", action="append", dest="scopes", help=f"may be repeated; all if left out: {', '.join(SCOPES)}"
         )
         parser.add_argument("--days", type=float, help="valid for so many days; without it, until revoked")
+        parser.add_argument("--rate", type=float, help="requests per second of this key, beside its tenant's limit")
+        parser.add_argument("--burst", type=int, help="requests at once; left out: those of one second")
         parser.add_argument("--kind", type=Kind, choices=list(Kind), default=Kind.LIVE)
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
@@ -38,6 +40,8 @@ class Command(BaseCommand):
                 options["scopes"] or SCOPES,
                 expires_at=None if days is None else timezone.now() + timedelta(days=days),
                 kind=options["kind"],
+                rate=options["rate"],
+                burst=options["burst"],
             )
         except InvalidRequest as problem:
             raise CommandError(str(problem)) from problem
