@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
 from django.conf import settings
@@ -29,6 +30,14 @@ class Conf:
     deadline: float
     deadline_factor: float
     max_waiters: int
+    metrics_token: str
+    metrics_networks: tuple[IPv4Network | IPv6Network, ...]
+    metrics_host: str
+    metrics_port: int
+    metrics_tenants: int
+    currency: str
+    gpu_price_per_hour: Mapping[str, float]
+    engine_watts: Mapping[str, float]
     engine_threads: int
     rate_limit: float
     rate_burst: int
@@ -49,6 +58,7 @@ class Conf:
 def conf() -> Conf:
     values: dict[str, Any] = {name.lower(): value for name, value in settings.REFRAIN.items()}
     values["engine_packages"] = tuple(values["engine_packages"])
+    values["metrics_networks"] = tuple(values["metrics_networks"])
     return Conf(**values)
 
 

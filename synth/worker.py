@@ -10,11 +10,12 @@ import socket
 import time
 from typing import Any
 
-from celery.signals import worker_process_init, worker_ready, worker_shutting_down
+from celery.signals import worker_process_init, worker_process_shutdown, worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import OperationalError, connection
+from prometheus_client import start_http_server
 
-from synth import cards, wiring
+from synth import cards, engine_time, wiring
 from synth.audio.encoding import warm_up
 from synth.conf import conf
 from synth.engines.base import Engine
@@ -66,10 +67,26 @@ def _publish(card: EngineCard) -> None:
             time.sleep(PUBLISH_AGAIN_AFTER)
 
 
+def show_metrics() -> None:
+    """Answer Prometheus on a port of this worker's own, where one is set. One that is taken keeps no worker down."""
+    if not conf().metrics_port:
+        return
+    try:
+        start_http_server(conf().metrics_port, addr=conf().metrics_host)
+    except OSError as error:
+        logger.warning("no metrics on %s:%d: %s", conf().metrics_host, conf().metrics_port, error)
+
+
 @worker_process_init.connect
 def _start(**_: Any) -> None:
     wiring.forget_parts()
+    show_metrics()
     load_engines()
+
+
+@worker_process_shutdown.connect
+def _end(**_: Any) -> None:
+    engine_time.flush()
 
 
 @worker_ready.connect
@@ -77,6 +94,7 @@ def _warm_up(sender: Any, **_: Any) -> None:
     """An io worker loads its codecs before the first rendition, not while a request waits for it."""
     if IO_QUEUE in sender.app.amqp.queues.consume_from:
         warm_up()
+        show_metrics()
 
 
 @worker_shutting_down.connect

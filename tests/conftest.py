@@ -40,6 +40,16 @@ def _empty_redis(redis_server: RedisServer, _redis_client: Redis) -> None:
     _redis_client.flushall()
 
 
+@pytest.fixture(autouse=True)
+def _no_engine_time_from_other_tests() -> Iterator[None]:
+    """Notes of a test are its own, and no thread writes them into the next one."""
+    from synth import engine_time
+
+    engine_time._recorder.interval = 3600
+    yield
+    engine_time._recorder._notes.clear()
+
+
 @pytest.fixture(scope="session")
 def postgres_server(test_run: TestRun) -> Iterator[PostgresServer]:
     """The one of the test run, or else one of its own, for tests that need PostgreSQL whatever the run is on."""

@@ -5,6 +5,7 @@ A value that cannot be used stops the start with a sentence that names the varia
 """
 
 import os
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -48,6 +49,28 @@ def number(name: str, default: float, *, minimum: float = 0, maximum: float | No
 def words(name: str, default: str = "") -> list[str]:
     """A list, parted by commas."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
+    """`10.0.0.0/8,::1/128`; an address alone is the network of that address."""
+    try:
+        return [ip_network(word) for word in words(name, default)]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}; it takes networks such as 10.0.0.0/8, parted by commas.") from error
+
+
+def by_engine(name: str) -> dict[str, float]:
+    """`1.8,kokoro=0.04` -> {"": 1.8, "kokoro": 0.04}: one number for all engines, and others for some."""
+    numbers: dict[str, float] = {}
+    for item in words(name):
+        engine, _, value = item.rpartition("=")
+        try:
+            numbers[engine.strip()] = float(value)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} holds {item!r}; it takes numbers, as in 1.8,kokoro=0.04.") from error
+        if not 0 <= numbers[engine.strip()] < 1_000_000:
+            raise ImproperlyConfigured(f"{name} holds {item!r}; it takes numbers from 0 to a million.")
+    return numbers
 
 
 def numbered_secrets(name: str, default: str) -> dict[int, str]:
