@@ -99,11 +99,6 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "synth.sweep", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
-    "RATE_LIMIT": env.number("REFRAIN_RATE_LIMIT", 0.0, maximum=100_000),
-    "RATE_BURST": env.integer("REFRAIN_RATE_BURST", 0, maximum=1_000_000),
-    "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
-    "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
-    "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),
 }
 
 # --- Refrain itself (synth/conf.py reads this) --------------------------------------------------------------------
@@ -121,6 +116,11 @@ REFRAIN = {
     "DEADLINE": env.number("REFRAIN_DEADLINE", 60.0, minimum=1),
     "DEADLINE_FACTOR": env.number("REFRAIN_DEADLINE_FACTOR", 5.0, minimum=0),
     "MAX_WAITERS": env.integer("REFRAIN_MAX_WAITERS", 48, minimum=0),
+    "RATE_LIMIT": env.number("REFRAIN_RATE_LIMIT", 0.0, maximum=100_000),
+    "RATE_BURST": env.integer("REFRAIN_RATE_BURST", 0, maximum=1_000_000),
+    "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
+    "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
+    "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),
     "METRICS_TOKEN": env.text("REFRAIN_METRICS_TOKEN"),
     "METRICS_NETWORKS": env.networks("REFRAIN_METRICS_NETWORKS", "127.0.0.0/8,::1/128"),
     "METRICS_HOST": env.text("REFRAIN_METRICS_HOST", "127.0.0.1"),
