@@ -56,7 +56,9 @@ def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
     try:
         return [ip_network(word) for word in words(name, default)]
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name}: {error}; it takes networks such as 10.0.0.0/8, parted by commas.") from error
+        raise ImproperlyConfigured(
+            f"{name}: {error}; it takes networks such as 10.0.0.0/8, parted by commas."
+        ) from error
 
 
 def by_engine(name: str) -> dict[str, float]:
