@@ -30,6 +30,7 @@ class Job(models.Model):
     ended_at = models.DateTimeField(_("ended"), null=True)
     error_code = models.CharField(_("error"), max_length=64, blank=True, default="")
     error_detail = models.TextField(blank=True, default="")
+    accounted = models.BooleanField(_("usage is written"), default=False, editable=False)
 
     class Meta:
         verbose_name = _("job")
@@ -39,6 +40,11 @@ class Job(models.Model):
             models.Index(fields=["tenant", "-created_at", "-id"], name="job_tenant_newest"),
             models.Index(fields=["rendering"], condition=models.Q(state__in=OPEN), name="job_open_of_rendering"),
             models.Index(fields=["-created_at", "-id"], name="job_newest"),
+            models.Index(
+                fields=["ended_at"],
+                condition=models.Q(accounted=False, ended_at__isnull=False),
+                name="job_not_accounted",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -2,5 +2,6 @@
 
 from tenants.models.api_key import ApiKey
 from tenants.models.tenant import Tenant
+from tenants.models.usage import Usage
 
-__all__ = ["ApiKey", "Tenant"]
+__all__ = ["ApiKey", "Tenant", "Usage"]
