@@ -20,7 +20,8 @@ MOST_RULES = 200
 HOT_FIELDS = ("hot_hits", "hot_window", "hot_factor", "hot_ceiling")
 
 NO_HOT_RULE = Q(**{f"{name}__isnull": True for name in HOT_FIELDS})
-HOT_RULE = Q(
+# Each named as there: a comparison with NULL is neither true nor false, and a check lets that pass.
+HOT_RULE = Q(**{f"{name}__isnull": False for name in HOT_FIELDS}) & Q(
     hot_hits__gte=1,
     hot_window__gte=1,
     hot_window__lte=LONGEST_WINDOW,
