@@ -1,23 +1,27 @@
-"""MP3 at constant bitrates, by LAME through libsndfile.
+"""MP3 at constant bitrates, by LAME through lameenc, whose LAME takes a third of the time of libsndfile's.
 
-Only bitrates whose frames have room for the Info header are offered: without it a player knows neither the length
-nor the encoder's delay, and plays up to 0.2 s of silence too much.
+Only bitrates whose frames have room for the Info frame's figures are offered: without them a player knows neither the
+length nor the encoder's delay, and plays up to 0.2 s of silence too much.
 """
 
-from synth.audio.container import write_file
+from collections.abc import Iterator
+
+from synth.audio.container import BLOCK
 from synth.audio.formats.base import COMMON_RATES, Format
+from synth.audio.info_frame import LONGEST_TAG, with_info_frame
+from synth.audio.samples import to_int16
 from synth.types import Pcm
 
 MPEG_1 = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
 MPEG_2 = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 MPEG_2_5 = (8, 16, 24, 32, 40, 48, 56, 64)
-INFO_HEADER_BYTES = 177
+QUALITY = 3  # the default of LAME itself
 
 
 def _bitrates(sample_rate: int) -> tuple[int, ...]:
     table = _table(sample_rate)
     bytes_per_kbit = (144_000 if table is MPEG_1 else 72_000) / sample_rate
-    return tuple(bitrate for bitrate in table if bitrate * bytes_per_kbit >= INFO_HEADER_BYTES)
+    return tuple(bitrate for bitrate in table if bitrate * bytes_per_kbit >= LONGEST_TAG)
 
 
 def _table(sample_rate: int) -> tuple[int, ...]:
@@ -28,18 +32,29 @@ def _table(sample_rate: int) -> tuple[int, ...]:
 
 def _encode(pcm: Pcm, bitrate: int | None) -> bytes:
     assert bitrate is not None  # noqa: S101 - Format.encode has checked it
-    table = _table(pcm.sample_rate)
-    low, high = table[0], table[-1]
-    # libsndfile turns the level into whole kbit/s between the table's ends and cuts the fraction: aim between two.
-    level = min(1.0, max(0.0, (high - bitrate - 0.5) / (high - low)))
-    return write_file(
-        pcm.samples,
+    return with_info_frame(
+        b"".join(_frames(pcm, bitrate)),
+        samples=len(pcm.samples),
         sample_rate=pcm.sample_rate,
-        container="MP3",
-        subtype="MPEG_LAYER_III",
-        compression_level=level,
-        bitrate_mode="CONSTANT",
+        bitrate=bitrate,
+        quality=QUALITY,
     )
+
+
+def _frames(pcm: Pcm, bitrate: int) -> Iterator[bytes]:
+    import lameenc
+
+    encoder = lameenc.Encoder()
+    encoder.silence()  # else LAME writes to the worker's standard error
+    encoder.set_channels(1)
+    encoder.set_in_sample_rate(pcm.sample_rate)
+    encoder.set_out_sample_rate(pcm.sample_rate)
+    encoder.set_bit_rate(bitrate)
+    encoder.set_quality(QUALITY)
+    samples = to_int16(pcm.samples)
+    for start in range(0, len(samples), BLOCK):
+        yield encoder.encode(samples[start : start + BLOCK].tobytes())
+    yield encoder.flush()
 
 
 FORMAT = Format(

@@ -55,7 +55,7 @@ def test_warming_up_loads_what_a_rendition_needs() -> None:
 import sys
 from synth.audio.encoding import warm_up
 warm_up()
-print({"soundfile", "soxr", "pyloudnorm", "scipy.ndimage"} - set(sys.modules))
+print({"soundfile", "lameenc", "fastcrc", "soxr", "pyloudnorm", "scipy.ndimage"} - set(sys.modules))
 """
     ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert ran.stdout.strip() == "set()"
