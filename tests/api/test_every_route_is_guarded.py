@@ -40,6 +40,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/speech/<str:speech_id>/audio", "GET"): Case(SPEECH_READ),
     ("v1/voices", "GET"): Case(VOICES_READ),
     ("v1/engines", "GET"): Case(VOICES_READ),
+    ("v1/savings", "GET"): Case(SPEECH_READ),
 }
 # For everyone; and the admin and `files/`, which have guards of their own.
 OTHERWISE_GUARDED = {"v1/openapi.json", "docs/", "favicon.ico", "files/<path:name>", "healthz", "readyz", "admin/"}

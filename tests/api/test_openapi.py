@@ -19,6 +19,7 @@ OPERATIONS = {
     ("/v1/speech/{speech_id}/audio", "get"): "getSpeechAudio",
     ("/v1/voices", "get"): "listVoices",
     ("/v1/engines", "get"): "listEngines",
+    ("/v1/savings", "get"): "getSavings",
 }
 
 
