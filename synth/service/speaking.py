@@ -260,7 +260,7 @@ def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None
     stored = of_entry(entry)
     wiring.rendition_cache().fill(tenant, key, stored, None)
     age = max(0.0, time.time() - stored.made)
-    status = "restored" if age <= retention.max_age else "stale"
+    status = "restored" if entry.pinned or age <= retention.max_age else "stale"
     return Speech(id=stored.id, cache_status=status, stored=stored, age=age, tier=metrics.Tier.L3)
 
 
