@@ -2,10 +2,11 @@
 
 from functools import cache
 
-from django.conf import settings
 from django_redis import get_redis_connection
+from redis import ConnectionError as RedisConnectionError
 from redis import Redis
 
+from synth.breaker import Breaker
 from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
 from synth.cache.store import RenditionCache
@@ -28,9 +29,28 @@ def redis() -> Redis:
     return client
 
 
+def redis_unless_away() -> Redis:
+    """For what may be left out. Raises redis-py's ConnectionError while Redis is known to be away."""
+    if redis_breaker().is_open:
+        raise RedisConnectionError("Redis is away")
+    return redis()
+
+
+@cache
+def redis_breaker() -> Breaker:
+    """One for all that this process asks of Redis: who finds it away spares the others the time-out."""
+    return Breaker("the cache")
+
+
 @cache
 def rendition_cache() -> RenditionCache:
-    return RenditionCache(redis, audio_limit=conf().l2_audio_limit, expiry=conf().l2_expiry, incarnation=incarnation)
+    return RenditionCache(
+        redis,
+        audio_limit=conf().l2_audio_limit,
+        expiry=conf().l2_expiry,
+        incarnation=incarnation,
+        breaker=redis_breaker(),
+    )
 
 
 @cache
@@ -57,12 +77,12 @@ def house() -> House:
 
 @cache
 def doorbell() -> Doorbell:
-    return Doorbell(redis)
+    return Doorbell(redis, breaker=redis_breaker())
 
 
 @cache
 def listener() -> Listener:
-    return Listener(settings.REDIS_URL, max_seats=conf().max_waiters)
+    return Listener(redis, max_seats=conf().max_waiters)
 
 
 def load_engine(name: str) -> Engine:
@@ -79,5 +99,5 @@ def load_engine(name: str) -> Engine:
 
 def forget_parts() -> None:
     """Build everything anew at its next use: after a fork, or when a test changed settings."""
-    for part in (rendition_cache, local_cache, object_store, snapshots, house, doorbell, listener):
+    for part in (redis_breaker, rendition_cache, local_cache, object_store, snapshots, house, doorbell, listener):
         part.cache_clear()

@@ -7,8 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
-from synth.cache.incarnation import note_connection
-from ttsproject import env
+from ttsproject import env, redis_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("REFRAIN_VAR_DIR", str(BASE_DIR / "var")))
@@ -54,37 +53,21 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: the cache, and what rings the workers --------------------------------------------------------------
 REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
+REDIS = redis_settings.address("REDIS_URL", REDIS_URL)
 CACHES = {
-    "default": {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_URL,
-        "OPTIONS": {
-            "CONNECTION_POOL_CLASS": "redis.BlockingConnectionPool",
-            "CONNECTION_POOL_KWARGS": {
-                "max_connections": env.integer("REDIS_POOL_SIZE", 32, minimum=2),
-                "timeout": 0.5,
-                "redis_connect_func": note_connection,
-            },
-            "SOCKET_CONNECT_TIMEOUT": env.number("REDIS_CONNECT_TIMEOUT", 0.5, minimum=0.01),
-            "SOCKET_TIMEOUT": env.number("REDIS_TIMEOUT", 0.5, minimum=0.01),
-        },
-    }
+    "default": redis_settings.cache(
+        REDIS,
+        redis_settings.Pool(
+            size=env.integer("REDIS_POOL_SIZE", 32, minimum=2),
+            connect_timeout=env.number("REDIS_CONNECT_TIMEOUT", 0.5, minimum=0.01),
+            timeout=env.number("REDIS_TIMEOUT", 0.5, minimum=0.01),
+        ),
+    )
 }
-CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL)
-CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = (
-    {
-        # A bell carries no work, so one that is lost costs nothing. To note which are in hand costs round trips, and
-        # kombu 5.7 ends the worker that has one in hand when the broker dies.
-        "ack_emulation": False,
-        # A request rings too: with the broker away it must not wait. Rows and sweeper keep the work.
-        "socket_timeout": 1,
-        "socket_connect_timeout": 1,
-        "max_retries": 0,
-        "queue_order_strategy": "round_robin",
-    }
-    if CELERY_BROKER_URL.startswith(("redis", "sentinel"))
-    else {}
-)
+_broker = redis_settings.broker("CELERY_BROKER_URL", env.text("CELERY_BROKER_URL"), REDIS)
+CELERY_BROKER_URL = _broker.url
+CELERY_BROKER_TRANSPORT_OPTIONS = _broker.options
+CELERY_BROKER_USE_SSL = _broker.use_ssl
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_POOL_LIMIT = 16
 CELERY_TASK_IGNORE_RESULT = True

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from redis import Redis, RedisError
 
 from synth import metrics
-from synth.cache.breaker import Breaker
+from synth.breaker import Breaker
 from synth.cache.incarnation import Incarnation
 from synth.keys import Kind, redis_key
 from synth.types import StoredAudio
@@ -56,7 +56,13 @@ class RenditionCache:
     """
 
     def __init__(
-        self, connect: Callable[[], Redis], *, audio_limit: int, expiry: int, incarnation: Incarnation
+        self,
+        connect: Callable[[], Redis],
+        *,
+        audio_limit: int,
+        expiry: int,
+        incarnation: Incarnation,
+        breaker: Breaker | None = None,
     ) -> None:
         self._connect = connect
         self._incarnation = incarnation
@@ -64,7 +70,7 @@ class RenditionCache:
         self._confirmed: LRUCache[UUID, int] = LRUCache(MAX_CONFIRMED)
         self._audio_limit = audio_limit
         self._expiry = expiry
-        self._breaker = Breaker("the cache")
+        self._breaker = breaker or Breaker("the cache")
         self._scripts: dict[str, Any] = {}
 
     def look_up(
@@ -102,12 +108,12 @@ class RenditionCache:
         self._run("fill", keys, arguments, default=None)
 
     def forget(self, tenant: TenantRef, key: str) -> None:
-        self._guarded(lambda redis: redis.delete(*_entry_keys(tenant, key)), default=0)
+        self._guarded(lambda redis: redis.delete(*_entry_keys(tenant, key)), default=0, proves=False)
 
     def purge_number(self, tenant: TenantRef) -> int | None:
         """How far Redis has followed the tenant's purges; None when it is away."""
         name = redis_key(tenant, Kind.PURGES)
-        found = self._guarded(lambda redis: redis.get(name) or b"0", default=None, always=True)
+        found = self._guarded(lambda redis: redis.get(name) or b"0", default=None, always=True, proves=False)
         return None if found is None else int(found)
 
     def purge(self, tenant: TenantRef, keys: Sequence[str], *, since: int, upto: int) -> bool:
@@ -126,7 +132,8 @@ class RenditionCache:
         return self._guarded(call, default=False, always=True)
 
     def forget_purge_number(self, tenant: TenantRef) -> None:
-        self._guarded(lambda redis: redis.delete(redis_key(tenant, Kind.PURGES)), default=0, always=True)
+        name = redis_key(tenant, Kind.PURGES)
+        self._guarded(lambda redis: redis.delete(name), default=0, always=True, proves=False)
 
     def publish_versions(self, versions: Mapping[UUID, int]) -> bool:
         """Tell every process of new snapshot versions. Tried even while the breaker is open: the others may well
@@ -156,7 +163,8 @@ class RenditionCache:
 
     def version(self, tenant: TenantRef) -> int | None:
         """The tenant's snapshot version; None when Redis is away, knows none, or cannot be believed yet."""
-        value = self._guarded(lambda redis: redis.get(redis_key(tenant, Kind.VERSION)), default=None)
+        name = redis_key(tenant, Kind.VERSION)
+        value = self._guarded(lambda redis: redis.get(name), default=None, proves=False)
         return None if value is None or not self._is_confirmed(tenant) else int(value)
 
     def _is_confirmed(self, tenant: TenantRef) -> bool:
@@ -176,7 +184,13 @@ class RenditionCache:
             script = self._scripts[name] = redis.register_script(source)
         return script
 
-    def _guarded(self, call: Callable[[Redis], Answer], *, default: Answer, always: bool = False) -> Answer:
+    def _guarded(
+        self, call: Callable[[Redis], Answer], *, default: Answer, always: bool = False, proves: bool = True
+    ) -> Answer:
+        """`always`: also while the breaker is open. `proves`: success says that Redis is back, since the call writes:
+
+        a replica or a full Redis answers the others, and would open and close the breaker in turns.
+        """
         if not self._breaker.allows() and not always:
             return default
         try:
@@ -186,7 +200,8 @@ class RenditionCache:
             self._breaker.failed(error)
             self._incarnation.was_away()
             return default
-        self._breaker.succeeded()
+        if proves:
+            self._breaker.succeeded()
         return answer
 
 

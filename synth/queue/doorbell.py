@@ -6,7 +6,7 @@ from collections.abc import Callable
 from celery import current_app
 from redis import Redis, RedisError
 
-from synth.cache.breaker import Breaker
+from synth.breaker import Breaker
 
 logger = logging.getLogger(__name__)
 
@@ -22,10 +22,11 @@ def engine_queue(engine: str) -> str:
 class Doorbell:
     """Coalesces: while a bell of a queue waits to be heard, no other one is rung."""
 
-    def __init__(self, connect: Callable[[], Redis]) -> None:
+    def __init__(self, connect: Callable[[], Redis], *, breaker: Breaker | None = None) -> None:
+        """`breaker` is that of the Redis which keeps the flags: a miss has paid its time-out already."""
         self._connect = connect
         self._broker = Breaker("the broker", pause=3.0)
-        self._flags = Breaker("the Redis of the bells", pause=3.0)
+        self._flags = breaker or Breaker("the Redis of the bells", pause=3.0)
 
     def ring_engine(self, engine: str) -> None:
         self._ring(engine_queue(engine), "synth.drain_engine", [engine])
@@ -35,6 +36,8 @@ class Doorbell:
 
     def answered(self, queue: str) -> None:
         """A worker heard the bell and is about to look for work: from here on a new bell is worth ringing."""
+        if self._flags.is_open:
+            return
         try:
             self._connect().delete(_flag(queue))
         except (RedisError, OSError) as error:

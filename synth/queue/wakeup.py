@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+from redis import ConnectionError as RedisConnectionError
 from redis import Redis, RedisError
 
 logger = logging.getLogger(__name__)
@@ -15,6 +16,8 @@ logger = logging.getLogger(__name__)
 CHANNEL = "rf1:ended"
 RECONNECT_SECONDS = 1.0
 SUBSCRIBE_SECONDS = 0.5
+LOOK_SECONDS = 5.0
+SILENT_SECONDS = 15.0  # a Redis that hangs keeps the connection, and answers no ping
 
 
 def announce(connect: Callable[[], Redis], rendering_ids: Iterable[UUID]) -> None:
@@ -30,12 +33,14 @@ def announce(connect: Callable[[], Redis], rendering_ids: Iterable[UUID]) -> Non
 class Listener:
     """Hears of ended renderings and wakes those who hold a seat for them."""
 
-    def __init__(self, redis_url: str, *, max_seats: int) -> None:
-        self._redis_url = redis_url
+    def __init__(self, connect: Callable[[], Redis], *, max_seats: int) -> None:
+        """`connect` gives a client of the pool, of which one connection is taken for good."""
+        self._connect = connect
         self._free = threading.BoundedSemaphore(max_seats) if max_seats else None
         self._lock = threading.Lock()
         self._seats: dict[str, set[threading.Event]] = defaultdict(set)
-        self._subscribed = threading.Event()
+        # Set once it is known whether Redis tells: subscribed, or away.
+        self._settled = threading.Event()
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -75,29 +80,39 @@ class Listener:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._listen_for_ever, name="wake-up", daemon=True)
                 self._thread.start()
-        self._subscribed.wait(SUBSCRIBE_SECONDS)
+        self._settled.wait(SUBSCRIBE_SECONDS)
 
     def _listen_for_ever(self) -> None:
+        away = False
         while True:
             try:
-                self._listen()
+                for _ in self._listen():
+                    away = False
             except (RedisError, OSError) as error:
-                self._subscribed.clear()
-                logger.warning("wake-up listener lost Redis, waiters look once a second: %s", error)
+                self._settled.set()
+                if not away:
+                    logger.warning("wake-up listener lost Redis, waiters look once a second: %s", error)
+                away = True
                 time.sleep(RECONNECT_SECONDS)
 
-    def _listen(self) -> None:
-        client = Redis.from_url(self._redis_url, socket_connect_timeout=1, health_check_interval=10)
-        with client, client.pubsub() as subscription:  # type: ignore[no-untyped-call]
+    def _listen(self) -> Iterator[None]:
+        """Subscribe, and wake those whose rendering has ended; comes back whenever Redis has said something."""
+        with self._connect().pubsub() as subscription:  # type: ignore[no-untyped-call]
             subscription.subscribe(CHANNEL)
+            heard_at = time.monotonic()
             while True:
-                message = subscription.get_message(timeout=5.0)
+                message = subscription.get_message(timeout=LOOK_SECONDS)
                 if message is None:
+                    if time.monotonic() > heard_at + SILENT_SECONDS:
+                        raise RedisConnectionError("it answers no ping")
                     subscription.ping()
-                elif message["type"] == "subscribe":
-                    self._subscribed.set()
+                    continue
+                heard_at = time.monotonic()
+                if message["type"] == "subscribe":
+                    self._settled.set()
                 elif message["type"] == "message":
                     self._wake(message["data"].decode())
+                yield
 
     def _wake(self, rendering: str) -> None:
         with self._lock:

@@ -144,9 +144,17 @@ def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
     if entry is False:
         logger.warning("rendering %s: the result of attempt %d came too late", claim.id, claim.attempt)
         return
-    if isinstance(entry, Entry):
-        wiring.rendition_cache().fill(tenant, claim.key, of_entry(entry), clip.data)
-    announce(wiring.redis, [claim.id])
+    if published.entry is not None:
+        _fill(tenant, published.entry, clip, published)
+    announce(wiring.redis_unless_away, [claim.id])
+
+
+def _fill(tenant: TenantRef, entry: Entry, clip: Clip, published: Published) -> None:
+    if published.swapped:
+        follow_purges(tenant)
+    wiring.rendition_cache().fill(
+        tenant, entry.key, of_entry(entry), clip.data, purge_number=published.purge_number, pinned=entry.pinned
+    )
 
 
 def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
@@ -207,4 +215,4 @@ def _retry(claim: Rendering, failure: Failure) -> None:
 def _fail(claim: Rendering, failure: Failure) -> None:
     ended = rendering_failed(claim, failure)
     logger.warning("rendering %s failed: %s", claim.id, failure.code)
-    announce(wiring.redis, ended)
+    announce(wiring.redis_unless_away, ended)

@@ -58,7 +58,7 @@ def _fail_stranded() -> None:
     parts = RenderingPart.objects.filter(nobody, waiting, digest="").order_by("rendering_id")
     stranded = Rendering.objects.filter(id__in=list(parts.values_list("rendering_id", flat=True)[:BATCH]))
     ended = fail_renderings(stranded, Failure(code="sentences_lost"), database_now())
-    transaction.on_commit(lambda: announce(wiring.redis, ended))
+    transaction.on_commit(lambda: announce(wiring.redis_unless_away, ended))
 
 
 def _fail_gone_versions() -> None:
@@ -83,7 +83,7 @@ def _fail_unclaimed(row: Synthesis, failure: Failure) -> None:
         state=State.FAILED, ended_at=now, lease_until=None, error_code=failure.code
     ):
         ended = fail_renderings(Rendering.objects.filter(parts__synthesis=row), failure, now)
-        transaction.on_commit(lambda: announce(wiring.redis, ended))
+        transaction.on_commit(lambda: announce(wiring.redis_unless_away, ended))
 
 
 def _publish_versions() -> None:

@@ -166,4 +166,4 @@ def _retry(claim: Synthesis, failure: Failure) -> None:
 def _fail(claim: Synthesis, failure: Failure) -> None:
     ended = synthesis_failed(claim, failure)
     logger.warning("synthesis %s failed: %s", claim.id, failure.code)
-    announce(wiring.redis, ended)
+    announce(wiring.redis_unless_away, ended)

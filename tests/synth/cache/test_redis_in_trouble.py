@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from redis import BlockingConnectionPool, Redis
 
-from synth.cache.breaker import Breaker
+from synth.breaker import Breaker
 from synth.cache.incarnation import Incarnation, incarnation, note_connection
 from synth.cache.store import RenditionCache, Status
 from tenants.types import TenantRef

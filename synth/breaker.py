@@ -8,17 +8,29 @@ from synth import metrics
 
 logger = logging.getLogger(__name__)
 
+SETTLED_AFTER = 2.5  # pauses without a failure
+
 
 class Breaker:
-    """Closed: all pass. Open: none pass for `pause` seconds, then one tries. Logs each change once."""
+    """Closed: all pass. Open: none pass for `pause` seconds, then one tries.
+
+    Logs and counts once an episode: what fails again within some pauses after a success was never really back.
+    """
 
     def __init__(self, name: str, *, pause: float = 2.0) -> None:
         self._name = name
         self._pause = pause
         self._lock = threading.Lock()
         self._open_until = 0.0
+        self._failed_at = 0.0
         self._open = False
+        self._in_trouble = False
         self._label = name.removeprefix("the ").lower().replace(" ", "_")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the part counts as away; asking lets nobody through."""
+        return self._open
 
     def allows(self) -> bool:
         """Whether to try now. While open, every `pause` seconds one caller is let through."""
@@ -32,16 +44,23 @@ class Breaker:
             return True
 
     def succeeded(self) -> None:
-        if self._open:
-            with self._lock:
-                self._open = False
+        if not self._in_trouble:
+            return
+        with self._lock:
+            self._open = False
+            settled = self._in_trouble and time.monotonic() >= self._failed_at + SETTLED_AFTER * self._pause
+            if settled:
+                self._in_trouble = False
+        if settled:
             metrics.breaker(self._label, is_open=False)
             logger.warning("%s is back", self._name)
 
     def failed(self, error: BaseException) -> None:
         with self._lock:
-            self._open_until = time.monotonic() + self._pause
-            first, self._open = not self._open, True
+            self._failed_at = time.monotonic()
+            self._open_until = self._failed_at + self._pause
+            self._open = True
+            first, self._in_trouble = not self._in_trouble, True
         if first:
             metrics.breaker(self._label, is_open=True)
             logger.warning("%s is away: %s", self._name, error)
