@@ -1,5 +1,6 @@
 """All settings, from environment variables (`.env.example` lists them), in the order that a reader asks."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = _broker.options
 CELERY_BROKER_USE_SSL = _broker.use_ssl
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_POOL_LIMIT = 16
+CELERY_DB_REUSE_MAX = sys.maxsize  # ttsproject/celery.py closes what is old
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
