@@ -3,12 +3,12 @@
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from hashlib import sha256
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.utils import timezone
+from django.db.models import QuerySet
 
 from synth import codec, metrics, wiring
 from synth.cache.local import SignedUrl
@@ -18,7 +18,9 @@ from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
 from synth.keys import Kind, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
+from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
+from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flights
 from synth.service.renewing import Renewals
@@ -246,15 +248,13 @@ def _require_fresh(snapshot: Snapshot) -> None:
 
 
 def _require_version_of_database(snapshot: Snapshot) -> None:
-    versions = Tenant.objects.filter(id=snapshot.tenant.id).values_list("snapshot_version", flat=True)
-    if versions.first() != snapshot.version:
+    if _versions(tenant_id=snapshot.tenant.id) != [snapshot.version]:
         raise StaleSnapshot
 
 
 def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None:
     """From the catalogue, when the cache has lost what storage still holds; the cache gets it back."""
-    oldest = timezone.now() - timedelta(seconds=retention.last_age)
-    entry = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.RENDITION, key=key, made_at__gte=oldest).first()
+    entry = fresh_rendition(tenant, key, max_age=retention.last_age)
     if entry is None:
         return None
     stored = of_entry(entry)
@@ -316,9 +316,19 @@ def _wait_for(job: Job, seconds: float) -> Job:
         while True:
             if woken is not None:
                 woken.clear()
-            job = Job.objects.select_related("rendering").get(id=job.id)
+            (job,) = _job(job_id=job.id)
             remaining = ends_at - time.monotonic()
             if job.state in ENDED or remaining <= 0 or woken is None:
                 return job
             connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
             woken.wait(min(LOOK_EVERY, remaining))
+
+
+@prepared_rows
+def _job(job_id: Any) -> QuerySet[Job]:
+    return Job.objects.select_related("rendering").filter(id=job_id).order_by()
+
+
+@prepared_rows
+def _versions(tenant_id: Any) -> QuerySet[Tenant, int]:
+    return Tenant.objects.filter(id=tenant_id).order_by().values_list("snapshot_version", flat=True)
