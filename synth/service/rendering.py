@@ -144,17 +144,9 @@ def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
     if entry is False:
         logger.warning("rendering %s: the result of attempt %d came too late", claim.id, claim.attempt)
         return
-    if published.entry is not None:
-        _fill(tenant, published.entry, clip, published)
+    if isinstance(entry, Entry):
+        wiring.rendition_cache().fill(tenant, claim.key, of_entry(entry), clip.data)
     announce(wiring.redis_unless_away, [claim.id])
-
-
-def _fill(tenant: TenantRef, entry: Entry, clip: Clip, published: Published) -> None:
-    if published.swapped:
-        follow_purges(tenant)
-    wiring.rendition_cache().fill(
-        tenant, entry.key, of_entry(entry), clip.data, purge_number=published.purge_number, pinned=entry.pinned
-    )
 
 
 def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
