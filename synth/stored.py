@@ -11,6 +11,9 @@ from synth.types import Spec, StoredAudio
 from tenants.ids import public_id
 from tenants.types import TenantRef
 
+# In which sentences are kept: lossless.
+STORED_FORMAT = "flac"
+
 
 def of_entry(entry: Entry) -> StoredAudio:
     return StoredAudio(

@@ -18,12 +18,15 @@ from synth.models.prepared import Change, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import fenced
 from synth.service.catalogue import LONG_AGO
+from synth.service.object_sweep import discard
+from synth.service.purging import holds_purged, next_number, purged_since
+from synth.stored import STORED_FORMAT
 from tenants.types import TenantRef
 
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
 ENTRY_FIELDS = (
-    "engine", "model_version", "voice", "category", "text", "digest", "format", "media_type", "size", "duration",
-    "sample_rate", "made_at", "provenance",
+    "engine", "model_version", "voice", "category", "text", "spec", "digest", "format", "media_type", "size",
+    "duration", "sample_rate", "made_at", "provenance",
 )  # fmt: skip
 
 
@@ -36,6 +39,18 @@ class Failure:
     repeats: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of a rendition. `entry` is None where it is not kept; `swapped`: another sound was there before.
+
+    `purge_number` is the tenant's at that moment.
+    """
+
+    entry: Entry | None
+    purge_number: int = 0
+    swapped: bool = False
+
+
 @transaction.atomic
 def synthesis_succeeded(claim: Synthesis, *, digest: str, duration: float, seconds: float, entry: Entry | None) -> bool:
     """Publish a sentence and hand on the renderings that it completes. False when the claim was lost."""
@@ -44,6 +59,8 @@ def synthesis_succeeded(claim: Synthesis, *, digest: str, duration: float, secon
         return False
     if entry is not None:
         put_entry(entry)
+    else:
+        discard(TenantRef(claim.tenant_id), [(digest, STORED_FORMAT)])
     _fill_parts(synthesis_id=claim.id, digest=digest)
     _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
     return True
@@ -113,31 +130,56 @@ def rendering_failed(claim: Rendering, failure: Failure) -> list[UUID]:
 
 
 @transaction.atomic
-def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entry | None) -> Entry | bool | None:
-    """Publish a rendition and end the jobs that wait for it. False when the claim was lost, else the entry."""
+def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entry | None) -> Published | None:
+    """Publish a rendition and end the jobs that wait for it. None when the claim was lost.
+
+    One that holds sentences which were purged meanwhile is for its jobs alone: it must not bring them back.
+    """
+    tenant = TenantRef(claim.tenant_id)
+    number, purged = purged_since(tenant, claim.created_at) if entry else (0, False)
+    kept = None if entry is None or (purged and holds_purged(tenant, claim)) else entry
     now = database_now()
-    new_id = entry.id if entry else None
+    new_id = kept.id if kept else None
     if not _end_rendering(row_id=claim.id, attempt=claim.attempt, ended_at=now, entry_id=new_id, **result):
-        return False
-    if entry is not None:
-        entry.made_at = now
-        entry = put_entry(entry)
-        if entry.id != new_id:
-            Rendering.objects.filter(id=claim.id).update(entry_id=entry.id)
+        return None
+    if kept is None:
+        discard(tenant, [(str(result["digest"]), str(result["format"]))])
+        published = Published(None)
+    else:
+        kept.made_at = now
+        published = Published(*put_entry(kept, purge_number=number))
+        if published.entry and published.entry.id != new_id:
+            Rendering.objects.filter(id=claim.id).update(entry_id=published.entry.id)
     _end_jobs(rendering_id=claim.id, ended_at=now)
-    return entry
+    return published
 
 
-def put_entry(entry: Entry) -> Entry:
-    """Write the catalogue row of a key, over the one that is there: its id stays, so that links to it go on working."""
-    same_key = Entry.objects.filter(tenant_id=entry.tenant_id, kind=entry.kind, key=entry.key)
+def put_entry(entry: Entry, *, purge_number: int = 0) -> tuple[Entry, int, bool]:
+    """Write the catalogue row of a key, over the one that is there: its id stays, so that links to it go on working.
+
+    Returns it with the tenant's purge number, and whether it took the place of another sound: that one counts as
+    purged, so that Redis cannot keep it.
+    """
     try:
         with transaction.atomic():
             entry.save(force_insert=True)
     except IntegrityError:
-        same_key.update(**{name: getattr(entry, name) for name in ENTRY_FIELDS})
-        return same_key.get()
-    return entry
+        return _overwrite(entry, purge_number)
+    return entry, purge_number, False
+
+
+def _overwrite(entry: Entry, purge_number: int) -> tuple[Entry, int, bool]:
+    tenant = TenantRef(entry.tenant_id)
+    same_key = Entry.with_purged.filter(tenant_id=entry.tenant_id, kind=entry.kind, key=entry.key)
+    before = same_key.get()
+    changes = {name: getattr(entry, name) for name in ENTRY_FIELDS}
+    swapped = before.digest != entry.digest and before.purged_at is None
+    if swapped and entry.kind == Entry.Kind.RENDITION:
+        purge_number = changes["purge_number"] = next_number(tenant)
+    same_key.update(**changes, purged_at=None)
+    if swapped:
+        discard(tenant, [(before.digest, before.format)])
+    return same_key.get(), purge_number, swapped
 
 
 def expire_entry(tenant: TenantRef, kind: str, key: str, *, digests: Iterable[str]) -> None:

@@ -10,14 +10,16 @@ import logging
 import time
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from synth import wiring
 from synth.conf import conf
 from synth.errors import WorkError
 from synth.models import DiscardedObject, Entry, RenderingPart
 from synth.models.clock import database_now
+from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN
 from synth.stored import audio_object
 from tenants.types import TenantRef
@@ -52,9 +54,9 @@ def discard(tenant: TenantRef, objects: Iterable[tuple[str, str]]) -> None:
 def rescue(tenant: TenantRef, digest: str) -> None:
     """Call before these bytes are put into the store: from then on nobody deletes them for what was noted earlier."""
     while True:
-        noted = DiscardedObject.objects.filter(tenant_id=tenant.id, digest=digest)
-        if not noted.exists():
+        if not _noted(tenant_id=tenant.id, digest=digest):
             return
+        noted = DiscardedObject.objects.filter(tenant_id=tenant.id, digest=digest)
         noted.filter(_unleased()).delete()
         if noted.exists():
             time.sleep(LOOK_EVERY)  # a sweeper is at it, for as long as one deletion takes
@@ -101,6 +103,11 @@ def _is_needed(note: DiscardedObject) -> bool:
 def _is_being_joined(note: DiscardedObject) -> bool:
     parts = RenderingPart.objects.filter(rendering__tenant_id=note.tenant_id, rendering__state__in=OPEN)
     return parts.filter(digest=note.digest).exists()
+
+
+@prepared_rows
+def _noted(tenant_id: Any, digest: Any) -> QuerySet[DiscardedObject]:
+    return DiscardedObject.objects.filter(tenant_id=tenant_id, digest=digest).order_by()
 
 
 def _unleased() -> Q:

@@ -5,16 +5,18 @@ Redis is believed only as far as it has followed these numbers (`follow_purges`)
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from synth import cards, wiring
 from synth.keys import segment_key
-from synth.models import Entry, PurgeNumber, RenderingPart
+from synth.models import Entry, PurgeNumber, Rendering, RenderingPart
 from synth.models.clock import database_now
+from synth.models.prepared import prepared_rows
+from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
 from synth.service.submission import segments_of
 from synth.stored import spec_of
@@ -63,7 +65,7 @@ def next_number(tenant: TenantRef) -> int:
     raised = {"number": F("number") + 1, "raised_at": database_now()}
     row = PurgeNumber.objects.filter(tenant_id=tenant.id)
     if not row.update(**raised):
-        PurgeNumber.objects.get_or_create(tenant_id=tenant.id, defaults={"raised_at": database_now()})
+        PurgeNumber.objects.get_or_create(tenant_id=tenant.id, defaults={"raised_at": LONG_AGO})
         row.update(**raised)
     return row.values_list("number", flat=True).get()
 
@@ -102,22 +104,31 @@ def follow_recent_purges() -> None:
 
 
 def purged_since(tenant: TenantRef, since: datetime) -> tuple[int, bool]:
-    """The tenant's number, locked until the end of the transaction where there is one; and whether it may have grown
+    """The tenant's number, and whether it may have grown since then: the clocks of two machines differ by minutes.
 
-    since then. The clocks of two machines may differ by minutes.
+    In a transaction: nothing of the tenant's is purged before its end.
     """
-    row = PurgeNumber.objects.select_for_update().filter(tenant_id=tenant.id).first()
-    return (row.number, row.raised_at > since - timedelta(minutes=10)) if row else (0, False)
+    rows = _number(tenant_id=tenant.id)
+    if not rows:  # the tenant's first rendition: without a row there would be nothing to lock
+        row = PurgeNumber(tenant_id=tenant.id, raised_at=LONG_AGO)
+        PurgeNumber.objects.bulk_create([row], ignore_conflicts=True)
+        rows = _number(tenant_id=tenant.id)
+    return (rows[0].number, rows[0].raised_at > since - timedelta(minutes=10)) if rows else (0, False)
 
 
-def holds_purged(tenant: TenantRef, parts: Iterable[RenderingPart]) -> bool:
-    """Whether a sentence of a rendering is no longer what the catalogue has: a purge came while it was made."""
-    made = {part.key: part.digest for part in parts}
+def holds_purged(tenant: TenantRef, rendering: Rendering) -> bool:
+    """Whether a sentence of it is no longer what the catalogue has: a purge came while it was made."""
+    made = dict(RenderingPart.objects.filter(rendering=rendering).order_by().values_list("key", "digest"))
     live: dict[str, str] = {}
     for batch in _batches(sorted(made)):
         rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.SEGMENT, key__in=batch)
         live |= dict(rows.order_by().values_list("key", "digest"))
     return live != made
+
+
+@prepared_rows
+def _number(tenant_id: Any) -> QuerySet[PurgeNumber]:
+    return PurgeNumber.objects.select_for_update().filter(tenant_id=tenant_id)
 
 
 def _changed_since(tenant: TenantRef, known: int, latest: int) -> tuple[list[str], int]:

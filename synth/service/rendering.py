@@ -23,10 +23,18 @@ from synth.queue.doorbell import IO_QUEUE
 from synth.queue.lease import kept_alive, let_the_lease_run_out
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
-from synth.service.endings import Failure, expire_entry, give_back, rendering_failed, rendering_succeeded
+from synth.service.endings import (
+    Failure,
+    Published,
+    expire_entry,
+    give_back,
+    rendering_failed,
+    rendering_succeeded,
+)
+from synth.service.object_sweep import discard, rescue
+from synth.service.purging import follow_purges
 from synth.service.submission import open_syntheses, segments_of
-from synth.service.synthesis import STORED_FORMAT
-from synth.stored import audio_object, of_entry
+from synth.stored import STORED_FORMAT, audio_object, of_entry, spec_columns
 from synth.types import Clip, Pcm, Segment, Spec
 from tenants.types import TenantRef
 
@@ -131,6 +139,7 @@ def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
     """Bytes to storage, fenced commit, cache, wake: always in this order."""
     tenant = TenantRef(claim.tenant_id)
     name = audio_object(tenant, clip.digest, clip.format)
+    rescue(tenant, clip.digest)
     wiring.object_store().put(name, clip.data, clip.media_type)
     result: dict[str, object] = {
         "digest": clip.digest,
@@ -140,13 +149,22 @@ def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
         "duration": clip.duration,
         "sample_rate": clip.sample_rate,
     }
-    entry = rendering_succeeded(claim, result, _entry(claim, spec, result) if claim.stored else None)
-    if entry is False:
+    published = rendering_succeeded(claim, result, _entry(claim, spec, result) if claim.stored else None)
+    if published is None:
         logger.warning("rendering %s: the result of attempt %d came too late", claim.id, claim.attempt)
+        discard(tenant, [(clip.digest, clip.format)])
         return
-    if isinstance(entry, Entry):
-        wiring.rendition_cache().fill(tenant, claim.key, of_entry(entry), clip.data)
+    if published.entry is not None:
+        _fill(tenant, published.entry, clip, published)
     announce(wiring.redis_unless_away, [claim.id])
+
+
+def _fill(tenant: TenantRef, entry: Entry, clip: Clip, published: Published) -> None:
+    if published.swapped:
+        follow_purges(tenant)
+    wiring.rendition_cache().fill(
+        tenant, entry.key, of_entry(entry), clip.data, purge_number=published.purge_number, pinned=entry.pinned
+    )
 
 
 def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
@@ -158,9 +176,9 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
         model_version=spec.manner.model_version,
         voice=spec.manner.voice,
         category=claim.category,
-        text=spec.text,
         made_at=database_now(),
         provenance={"worker": claim.worker},
+        **spec_columns(spec),
         **result,
     )
 

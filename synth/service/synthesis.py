@@ -22,14 +22,14 @@ from synth.queue.lease import end_this_process, kept_alive
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, give_back, synthesis_failed, synthesis_succeeded
-from synth.stored import audio_object
+from synth.service.object_sweep import discard, rescue
+from synth.stored import STORED_FORMAT, audio_object
 from synth.types import EngineCard, Pcm, Segment
 from tenants.types import TenantRef
 
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 30.0
-STORED_FORMAT = "flac"
 ALIVE_EVERY = 20.0
 _told_alive: dict[str, float] = {}
 
@@ -113,7 +113,9 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
     """Bytes to storage under their digest, then the fenced commit, then the bells."""
     data = to_flac(sound.pcm)
     digest = sha256(data).hexdigest()
-    name = audio_object(TenantRef(claim.tenant_id), digest, STORED_FORMAT)
+    tenant = TenantRef(claim.tenant_id)
+    name = audio_object(tenant, digest, STORED_FORMAT)
+    rescue(tenant, digest)
     wiring.object_store().put(name, data, get_format(STORED_FORMAT).media_type)
     entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
     if synthesis_succeeded(claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry):
@@ -122,6 +124,7 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
     else:
         metrics.engine_run(claim.engine, RunEnd.LATE)
         logger.warning("synthesis %s: the result of attempt %d came too late", claim.id, claim.attempt)
+        discard(tenant, [(digest, STORED_FORMAT)])
 
 
 def _note(claim: Synthesis, segment: Segment, sound: Sound) -> None:
