@@ -23,6 +23,7 @@ from synth.models.states import ENDED, State
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flights
+from synth.service.purging import follow_purges, known_number
 from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
@@ -225,9 +226,9 @@ def _look_up(snapshot: Snapshot, key: str, retention: Retention, *, want_audio: 
             return found
         incarnation = cache.incarnation
         _require_version_of_database(snapshot)
-        if found.status is Status.RELOAD:
+        if found.status is Status.RELOAD and follow_purges(snapshot.tenant):
             cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
-        else:  # away, or ahead of a database that was restored from a backup
+        else:  # away, behind in its purges, or ahead of a database that was restored from a backup
             break
     return Lookup(Status.MISS)
 
@@ -254,11 +255,15 @@ def _require_version_of_database(snapshot: Snapshot) -> None:
 
 def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None:
     """From the catalogue, when the cache has lost what storage still holds; the cache gets it back."""
+    if fresh_rendition(tenant, key, max_age=retention.last_age) is None:
+        return None
+    purge_number = known_number(tenant)
+    # Read once more: what is purged from here on has a later number, and Redis will not take it.
     entry = fresh_rendition(tenant, key, max_age=retention.last_age)
     if entry is None:
         return None
     stored = of_entry(entry)
-    wiring.rendition_cache().fill(tenant, key, stored, None)
+    wiring.rendition_cache().fill(tenant, key, stored, None, purge_number=purge_number, pinned=entry.pinned)
     age = max(0.0, time.time() - stored.made)
     status = "restored" if entry.pinned or age <= retention.max_age else "stale"
     return Speech(id=stored.id, cache_status=status, stored=stored, age=age, tier=metrics.Tier.L3)
