@@ -18,6 +18,7 @@ from synth.queue.doorbell import Doorbell
 from synth.queue.wakeup import Listener
 from synth.snapshot import Snapshots
 from synth.spec import House
+from synth.storage._guarded import GuardedStore
 from synth.storage.base import ObjectStore
 
 STORES = ExtensionPoint("synth.storage")
@@ -61,7 +62,10 @@ def local_cache() -> LocalCache:
 @cache
 def object_store() -> ObjectStore:
     name = conf().storage
-    store: ObjectStore = STORES.load(name).open_store(conf().storage_options[name])
+    module = STORES.load(name)
+    store: ObjectStore = module.open_store(conf().storage_options[name])
+    if getattr(module, "REMOTE", False):
+        return GuardedStore(store, Breaker("the object store", pause=1.0))
     return store
 
 

@@ -133,6 +133,8 @@ REFRAIN = {
             "secret_key": env.text("S3_SECRET_ACCESS_KEY"),
             "addressing_style": env.text("S3_ADDRESSING_STYLE", "auto"),
             "prefix": env.text("S3_PREFIX"),
+            "connect_timeout": str(env.number("S3_CONNECT_TIMEOUT", 1.0, minimum=0.01)),
+            "read_timeout": str(env.number("S3_READ_TIMEOUT", 5.0, minimum=0.01)),
         },
     },
 }

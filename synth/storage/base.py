@@ -1,4 +1,7 @@
-"""The object store protocol: one file in this folder is one store, with a module-level `open_store(options)`."""
+"""The object store protocol: one file in this folder is one store, with a module-level `open_store(options)`.
+
+A store over a network also says `REMOTE = True`: a circuit breaker is put in front of it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -14,6 +14,7 @@ from synth.errors import ObjectMissing, Permanent, StorageUnavailable, WorkError
 from synth.storage._limits import check_expiry, check_name, check_range
 from synth.storage.base import ObjectInfo, ObjectStore
 
+REMOTE = True  # over a network: to be guarded by a breaker
 CHUNK = 64 * 1024
 ADDRESSING_STYLES = ("auto", "path", "virtual")
 MISSING = frozenset({"NoSuchKey", "404", "NotFound"})
@@ -40,8 +41,8 @@ class S3Settings:
     secret_key: str = field(default="", repr=False)
     addressing_style: str = "auto"
     prefix: str = ""
-    connect_timeout: float = 2.0
-    read_timeout: float = 10.0
+    connect_timeout: float = 1.0
+    read_timeout: float = 5.0
     attempts: int = 2
     pool_size: int = 32
 
