@@ -23,14 +23,22 @@ class Hits:
 
 def hits_by_day(first: date, last: date, *, tenant: TenantRef | None = None) -> dict[tuple[date, str], Hits]:
     """Of one tenant, or of all; days are UTC, both ends included."""
-    rows = _between(first, last).annotate(day=TruncDate("at", tzinfo=UTC))
+    rows = _between(first, last).filter(outcome__in=FROM_CACHE).annotate(day=TruncDate("at", tzinfo=UTC))
     rows = rows if tenant is None else rows.filter(tenant_id=tenant.id)
     return {(day, engine): Hits(hits=hits, characters=said) for day, engine, hits, said in _sums(rows, "day", "engine")}
 
 
+def requests_by_tenant(day: date) -> dict[str, dict[str, int]]:
+    """Slug -> outcome -> requests of this day."""
+    counted: dict[str, dict[str, int]] = {}
+    for slug, outcome, count, _ in _sums(_between(day, day), "tenant__slug", "outcome"):
+        counted.setdefault(slug or "", {})[outcome] = count
+    return counted
+
+
 def _between(first: date, last: date) -> QuerySet[Usage]:
     begins, ends = (datetime.combine(day, time(), UTC) for day in (first, last + timedelta(days=1)))
-    return Usage.objects.filter(at__gte=begins, at__lt=ends, outcome__in=FROM_CACHE)
+    return Usage.objects.filter(at__gte=begins, at__lt=ends)
 
 
 def _sums(rows: QuerySet[Usage], *names: str) -> Iterable[Any]:

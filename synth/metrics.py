@@ -110,6 +110,12 @@ def hit(tier: Tier, *, engine: str, characters: int, seconds: float) -> None:
     count(characters)
 
 
+def hit_characters() -> dict[str, float]:
+    """What was counted so far, by engine."""
+    samples = [sample for metric in HIT_CHARACTERS.collect() for sample in metric.samples]
+    return {sample.labels["engine"]: sample.value for sample in samples}
+
+
 def made(*, seconds: float) -> None:
     """A request waited for its sound and got it."""
     _requests[Outcome.MISS, Tier.NONE]()

@@ -10,7 +10,7 @@ from synth.api.jobs import SpeechAudio, SpeechDetail
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
 from synth.api.voices import Engines, Voices
-from ttsproject.health import healthz, readyz
+from ttsproject.health import healthz, metrics, readyz
 
 urlpatterns = [
     path("v1/speech", speech, name="speech"),
@@ -24,6 +24,7 @@ urlpatterns = [
     path("files/<path:name>", serve_file, name="file"),
     path("healthz", healthz),
     path("readyz", readyz),
+    path("metrics", metrics),
     path("admin/", admin.site.urls),
 ]
 handler404 = "ttsproject.problems.page_not_found"
