@@ -3,7 +3,8 @@
 from synth.admin.engine_cards import EngineCardAdmin
 from synth.admin.entries import EntryAdmin
 from synth.admin.jobs import JobAdmin
+from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
 from synth.admin.syntheses import SynthesisAdmin
 
-__all__ = ["EngineCardAdmin", "EntryAdmin", "JobAdmin", "RenderingAdmin", "SynthesisAdmin"]
+__all__ = ["EngineCardAdmin", "EntryAdmin", "JobAdmin", "PolicyAdmin", "RenderingAdmin", "SynthesisAdmin"]
