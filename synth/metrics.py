@@ -78,8 +78,8 @@ MISS_SECONDS = Histogram(
 )
 HIT_CHARACTERS = Counter("refrain_hit_characters", "Characters of the texts of hits.", ["engine"])
 JOINS = Counter("refrain_single_flight_joins", "Requests that joined work which was under way.", ["where"])
-SEGMENTS_REUSED = Counter("refrain_segments_reused", "Sentences of misses that were stored already.")
-SEGMENTS_NEEDED = Counter("refrain_segments_needed", "Sentences of misses that were not stored yet.")
+SEGMENTS_REUSED = Counter("refrain_segments_reused", "Sentences of misses that no engine had to speak.")
+SEGMENTS_NEEDED = Counter("refrain_segments_needed", "Sentences of misses that an engine has to speak.")
 REDIS_SECONDS = Histogram("refrain_redis_seconds", "Round trips of the cache to Redis.", buckets=REDIS_BUCKETS)
 REDIS_ERRORS = Counter("refrain_redis_errors", "Round trips of the cache that failed.")
 BREAKER_OPEN = Gauge("refrain_breaker_open", "1 while a part counts as away.", ["part"])
@@ -134,6 +134,12 @@ def missed(reason: MissReason) -> None:
 
 def joined(where: Join) -> None:
     _joins[where]()
+
+
+def planned(*, spoken: int, reused: int) -> None:
+    """A miss needs so many sentences of an engine, and takes so many from storage."""
+    SEGMENTS_NEEDED.inc(spoken)
+    SEGMENTS_REUSED.inc(reused)
 
 
 def breaker(part: str, *, is_open: bool) -> None:

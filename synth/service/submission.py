@@ -1,6 +1,6 @@
 """Turns a miss into rows: a job on a rendering on its syntheses, each open at most once. Then rings the doorbell."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -11,7 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from synth import codec, wiring
+from synth import codec, engine_time, metrics, wiring
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed
 from synth.keys import segment_key
@@ -176,6 +176,8 @@ def _open_rendering(order: Order) -> Rendering:
     flight = order.flight(order.key, refreshes=True)
     joined = _join(order, flight)
     if joined is not None:
+        metrics.joined(metrics.Join.RENDERING)
+        engine_time.note_reuse(order.tenant, order.request.spec.manner.engine, characters=order.request.characters)
         return joined
     rendering = Rendering(
         tenant_id=order.tenant.id,
@@ -267,6 +269,15 @@ def _plan(order: Order, rendering: Rendering) -> None:
     if not by_key:
         rendering.state = State.QUEUED
         rendering.save(update_fields=["state"])
+    _note_reuse(order, spoken=by_key)
+
+
+def _note_reuse(order: Order, *, spoken: Collection[str]) -> None:
+    """What of this text no engine has to speak for it: sentences that are stored, or stand in it twice."""
+    metrics.planned(spoken=len(spoken), reused=len(order.sentences) - len(spoken))
+    lengths = {key: len(segment.text) for key, segment in order.sentences}
+    reused = sum(lengths[key] for key, _ in order.sentences) - sum(lengths[key] for key in spoken)
+    engine_time.note_reuse(order.tenant, order.request.spec.manner.engine, characters=reused)
 
 
 def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
