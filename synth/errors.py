@@ -54,6 +54,22 @@ class NotReady(Problem):
     detail = _("This speech is still being made. Try again in a moment.")
 
 
+class ConfirmationRequired(Problem):
+    """More than a few entries would be changed: the caller must have seen how many."""
+
+    status = 409
+    code = "confirmation_required"
+    title = _("Confirmation required")
+    detail = _("This is about %(matched)s entries. Send expected_count with that number to carry it out.")
+
+
+class TooManyActions(Problem):
+    status = 409
+    code = "too_many_actions"
+    title = _("Too many actions")
+    detail = _("%(most)s actions are under way already. Wait for one to end, or cancel one.")
+
+
 class ServiceUnavailable(Problem):
     status = 503
     code = "unavailable"

@@ -23,6 +23,16 @@ def drain_renderings() -> None:
     service.drain_renderings(worker.this_worker())
 
 
+@shared_task(name="synth.drain_actions")
+def drain_actions() -> None:
+    service.drain_actions()
+
+
+@shared_task(name="synth.sweep_objects")
+def sweep_objects() -> None:
+    service.sweep_objects()
+
+
 @shared_task(name="synth.sweep")
 def sweep() -> None:
     service.sweep()

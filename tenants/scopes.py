@@ -5,6 +5,8 @@ from typing import Final
 SPEECH_WRITE: Final = "speech:write"
 SPEECH_READ: Final = "speech:read"
 VOICES_READ: Final = "voices:read"
+CACHE_READ: Final = "cache:read"
+CACHE_WRITE: Final = "cache:write"
 
-SCOPES: Final[tuple[str, ...]] = (SPEECH_WRITE, SPEECH_READ, VOICES_READ)
+SCOPES: Final[tuple[str, ...]] = (SPEECH_WRITE, SPEECH_READ, VOICES_READ, CACHE_READ, CACHE_WRITE)
 ALL: Final[frozenset[str]] = frozenset(SCOPES)

@@ -84,6 +84,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "synth.sweep", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
+    "sweep_objects": {"task": "synth.sweep_objects", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
 }
 
 # --- Refrain itself (synth/conf.py reads this) --------------------------------------------------------------------

@@ -11,6 +11,7 @@ from synth.breaker import Breaker
 logger = logging.getLogger(__name__)
 
 IO_QUEUE = "io"
+CURATION = "curation"  # a bell of its own on the same queue
 BELL_TTL_MS = 5_000  # a bell that was lost is rung anew after this
 BELL_EXPIRES = 30  # a worker that was busy for longer than this throws old bells away
 
@@ -34,6 +35,9 @@ class Doorbell:
     def ring_io(self) -> None:
         self._ring(IO_QUEUE, "synth.drain_renderings", [])
 
+    def ring_curation(self) -> None:
+        self._ring(IO_QUEUE, "synth.drain_actions", [], bell=CURATION)
+
     def answered(self, queue: str) -> None:
         """A worker heard the bell and is about to look for work: from here on a new bell is worth ringing."""
         if self._flags.is_open:
@@ -43,8 +47,8 @@ class Doorbell:
         except (RedisError, OSError) as error:
             logger.debug("bell of %s not taken down: %s", queue, error)
 
-    def _ring(self, queue: str, task: str, arguments: list[str]) -> None:
-        if not self._broker.allows() or self._is_ringing(queue):
+    def _ring(self, queue: str, task: str, arguments: list[str], *, bell: str = "") -> None:
+        if not self._broker.allows() or self._is_ringing(bell or queue):
             return
         try:
             current_app.signature(task, args=arguments).apply_async(

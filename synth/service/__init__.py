@@ -1,19 +1,30 @@
 """The corridor: every door (API, tasks, admin, command line) goes through these functions."""
 
+from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.explaining import Explanation, Question, explain_request
+from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
+from synth.service.selection import EntryFilter, Selection
 from synth.service.speaking import Speech, StaleSnapshot, cancel, is_fresh, remake, signed_url, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
+from synth.service.warming import warm
 
 __all__ = [
+    "Actor",
+    "EntryFilter",
     "Explanation",
     "Question",
+    "Selection",
     "Speech",
     "StaleSnapshot",
     "cancel",
+    "cancel_action",
+    "count_matching",
+    "curate",
     "delete_policies",
+    "drain_actions",
     "drain_engine",
     "drain_renderings",
     "explain_request",
@@ -23,5 +34,7 @@ __all__ = [
     "signed_url",
     "speak",
     "sweep",
+    "sweep_objects",
     "switch_policies",
+    "warm",
 ]

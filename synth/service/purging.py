@@ -34,20 +34,29 @@ RECENT = timedelta(hours=1)
 MOST_TENANTS = 500
 
 
-def purge_entries(tenant: TenantRef, ids: Sequence[UUID]) -> int:
-    """Purge these entries, at most a chunk of them, and the sentences of those that are renditions; how many.
+def purge_entries(tenant: TenantRef, ids: Sequence[UUID], sentences: set[str]) -> int:
+    """Purge these entries, at most a chunk of them, and the sentences with these keys; how many, without the sentences.
 
     Call `follow_purges` once the transaction is committed.
     """
-    keys = _sentences_of(Entry.objects.filter(tenant_id=tenant.id, id__in=ids, kind=Entry.Kind.RENDITION))
     with transaction.atomic():
         number = next_number(tenant)
         found = list(Entry.objects.filter(tenant_id=tenant.id, id__in=ids).values_list("id", "digest", "format"))
         chosen = {row[0] for row in found}
-        found += [row for row in _segments(tenant, keys) if row[0] not in chosen]
+        found += [row for row in _segments(tenant, sentences) if row[0] not in chosen]
         _bury(tenant, [row[0] for row in found], number)
         discard(tenant, {(digest, audio_format) for _, digest, audio_format in found})
     return len(chosen)
+
+
+def sentences_of(tenant: TenantRef, ids: Sequence[UUID]) -> set[str]:
+    """Keys of the sentences of those that are renditions, cut as they were when these were made."""
+    found: set[str] = set()
+    for entry in Entry.objects.filter(tenant_id=tenant.id, id__in=ids, kind=Entry.Kind.RENDITION):
+        card = cards.of_version(entry.engine, entry.model_version) if entry.spec else None
+        if card is not None:
+            found |= {segment_key(segment) for segment in segments_of(spec_of(entry), max_units=card.max_units)}
+    return found
 
 
 def touch_entries(tenant: TenantRef, ids: Sequence[UUID], **changes: object) -> int:
@@ -147,16 +156,6 @@ def _changed_since(tenant: TenantRef, known: int, latest: int) -> tuple[list[str
     if len(found) > KEYS_AT_ONCE:
         upto = found[-1][0] - 1
     return [key for number, key in found if number <= upto], upto
-
-
-def _sentences_of(renditions: Iterable[Entry]) -> set[str]:
-    """Keys of the sentences, cut as they were when the rendition was made."""
-    found: set[str] = set()
-    for entry in renditions:
-        card = cards.of_version(entry.engine, entry.model_version) if entry.spec else None
-        if card is not None:
-            found |= {segment_key(segment) for segment in segments_of(spec_of(entry), max_units=card.max_units)}
-    return found
 
 
 def _segments(tenant: TenantRef, keys: set[str]) -> list[tuple[UUID, str, str]]:

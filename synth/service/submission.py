@@ -88,6 +88,7 @@ def submit(
     request_id: str,
     priority: int = Priority.INTERACTIVE,
     retention: Retention | None = None,
+    job_id: UUID | None = None,
 ) -> Job:
     """Queue what is missing and note who asked. Without a `retention` the rules are read from the database.
 
@@ -97,7 +98,7 @@ def submit(
         tenant=caller.tenant,
         request=request,
         key=key,
-        job_id=new_id(),
+        job_id=job_id or new_id(),
         max_units=max_units,
         retention=retention or _retention_now(caller.tenant, request),
         priority=priority,

@@ -13,8 +13,11 @@ from synth.models.clock import database_now
 from synth.models.states import ENDED, State
 from synth.queue.claim import claimable, open_engines, renderings_wait
 from synth.queue.wakeup import announce
+from synth.service.curation import actions_wait
 from synth.service.endings import Failure, fail_renderings, hand_on
 from tenants.models import Tenant
+from synth.service.purging import follow_recent_purges
+from synth.service.warming import fail_unloaded
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +32,8 @@ def sweep() -> None:
     _hand_on_complete()
     _fail_stranded()
     _fail_gone_versions()
+    follow_recent_purges()
+    fail_unloaded()
     cards.reelect()
     _publish_versions()
 
@@ -39,6 +44,8 @@ def _ring() -> None:
         wiring.doorbell().ring_engine(engine)
     if renderings_wait():
         wiring.doorbell().ring_io()
+    if actions_wait():
+        wiring.doorbell().ring_curation()
 
 
 @transaction.atomic

@@ -1,0 +1,202 @@
+"""Purges, refreshes, pins and warmings as people order them: counted first, done in portions, told of by their row.
+
+Doors call `count_matching`, `curate`, `warm` and `cancel_action`; io workers call `drain_actions` when a bell rings.
+"""
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from synth import wiring
+from synth.errors import ConfirmationRequired, InvalidSpeech, TooManyActions
+from synth.models import CurationAction, CurationLine, Entry
+from synth.models.clock import database_now
+from synth.models.states import ENDED, OPEN, State
+from synth.queue.doorbell import CURATION
+from synth.queue.shutdown import stopping
+from synth.service.endings import cancel_job
+from synth.service.making import make_portion, next_entries
+from synth.service.purging import CHUNK, follow_purges, purge_entries, sentences_of, touch_entries
+from synth.service.selection import Selection
+from tenants.errors import FieldProblem, NotFound
+from tenants.errors import untranslated as _
+from tenants.types import TenantRef
+
+Kind = CurationAction.Kind
+# Above this many entries the count must have been seen.
+CONFIRM_ABOVE = 100
+MOST_OPEN = 10
+LEASE = timedelta(seconds=60)
+DRAIN_SECONDS = 10.0
+DRAINED_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """Who ordered it: an API key, or a user of the admin by name."""
+
+    api_key_id: UUID | None = None
+    user_name: str = ""
+    request_id: str = ""
+
+
+def count_matching(kind: str, selection: Selection, *, tenant: TenantRef | None) -> int:
+    """How many entries an action would be about. Raises NotFound for an id that is not the tenant's."""
+    return _matching(kind, selection, tenant).count()
+
+
+def curate(
+    kind: str, selection: Selection, *, tenant: TenantRef | None, actor: Actor, expected: int | None
+) -> CurationAction:
+    """Order an action; a small one is done when this returns.
+
+    Raises NotFound, ConfirmationRequired when more match than `expected` and than need no confirmation,
+    and TooManyActions.
+    """
+    selection = selection.frozen_at(database_now())
+    matched = count_matching(kind, selection, tenant=tenant)
+    if matched > max(CONFIRM_ABOVE, expected or 0) or (expected is not None and matched > expected):
+        raise ConfirmationRequired(params={"matched": matched}, members={"matched": matched})
+    action = open_action(kind, tenant=tenant, actor=actor, selection=selection.to_json(), matched=matched)
+    if matched <= CHUNK and kind != Kind.REFRESH:
+        _work_off(action)
+        action.refresh_from_db()
+    if action.state in OPEN:
+        wiring.doorbell().ring_curation()
+    return action
+
+
+def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns: object) -> CurationAction:
+    """The row of a new action. Raises TooManyActions."""
+    owner = Q(tenant_id=tenant.id) if tenant else Q(tenant=None)
+    if CurationAction.objects.filter(owner, state__in=OPEN).count() >= MOST_OPEN:
+        raise TooManyActions(params={"most": MOST_OPEN})
+    return CurationAction.objects.create(
+        kind=kind,
+        tenant_id=tenant.id if tenant else None,
+        api_key_id=actor.api_key_id,
+        user_name=actor.user_name,
+        request_id=actor.request_id,
+        **columns,
+    )
+
+
+def cancel_action(action: CurationAction) -> CurationAction:
+    """Do no more of it. What is done stays done; sounds that are being made for it alone are canceled."""
+    now = database_now()
+    canceled = CurationAction.objects.filter(id=action.id, state__in=OPEN)
+    if canceled.update(state=State.CANCELED, ended_at=now, lease_until=None):
+        begun = CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.OPEN)
+        for tenant_id, job_id in begun.values_list("tenant_id", "job_id"):
+            if job_id is not None:
+                cancel_job(TenantRef(tenant_id), job_id)
+        unfinished = (CurationLine.Outcome.OPEN, CurationLine.Outcome.WAITING)
+        CurationLine.objects.filter(action=action, outcome__in=unfinished).delete()
+    action.refresh_from_db()
+    return action
+
+
+def actions_wait() -> bool:
+    """Whether the sweeper should ring."""
+    return _claimable().exists()
+
+
+def drain_actions() -> None:
+    """Give every open action one portion after the other, for some seconds; what waits for jobs is left to the next
+
+    bell, so that no thread of an io worker waits.
+    """
+    wiring.doorbell().answered(CURATION)
+    ends_at = time.monotonic() + DRAIN_SECONDS
+    busy = True
+    while busy and time.monotonic() < ends_at and not stopping.is_set():
+        busy = False
+        for action_id in list(_claimable().values_list("id", flat=True)[:DRAINED_AT_ONCE]):
+            action = _claim(action_id)
+            if action is not None:
+                busy = _work_off(action, until=min(ends_at, time.monotonic() + 2.0)) or busy
+    if busy:
+        wiring.doorbell().ring_curation()
+
+
+def _work_off(action: CurationAction, *, until: float | None = None) -> bool:
+    """Portions of one action until the time is over; whether there is more that could be done at once."""
+    try:
+        while _portion(action):
+            if until is not None and (time.monotonic() > until or stopping.is_set()):
+                return True
+        return False
+    finally:
+        CurationAction.objects.filter(id=action.id).update(lease_until=None)
+
+
+def _portion(action: CurationAction) -> bool:
+    """One portion; whether another one could follow at once."""
+    if action.kind in (Kind.REFRESH, Kind.WARM):
+        return make_portion(action)
+    return _change_portion(action)
+
+
+def _change_portion(action: CurationAction) -> bool:
+    """Purge, pin or unpin the next entries and move on, in one transaction: none is done twice, none is left out."""
+    action.refresh_from_db()
+    if action.state not in OPEN:
+        return False
+    found = next_entries(action, CHUNK)
+    changes = [_Change(action.kind, TenantRef(tenant_id), ids) for tenant_id, ids in sorted(found.items())]
+    ended = sum(len(change.ids) for change in changes) < CHUNK
+    moved: dict[str, Any] = {"cursor": max((max(change.ids) for change in changes), default=action.cursor)}
+    moved |= {"state": State.SUCCEEDED, "ended_at": database_now()} if ended else {"state": State.RUNNING}
+    with transaction.atomic():
+        here = CurationAction.objects.filter(id=action.id, state__in=OPEN, cursor=action.cursor)
+        if not here.update(**moved):  # canceled, or another worker was faster
+            return True
+        done = sum(change.make() for change in changes)
+        CurationAction.objects.filter(id=action.id).update(done=F("done") + done)
+    for change in changes:
+        follow_purges(change.tenant)
+    return not ended
+
+
+class _Change:
+    """What one portion does to the entries of one tenant. What takes its time is worked out before the transaction."""
+
+    def __init__(self, kind: str, tenant: TenantRef, ids: list[UUID]) -> None:
+        self.kind, self.tenant, self.ids = kind, tenant, ids
+        self._sentences = sentences_of(tenant, ids) if kind == Kind.PURGE else set()
+
+    def make(self) -> int:
+        if self.kind == Kind.PURGE:
+            return purge_entries(self.tenant, self.ids, self._sentences)
+        return touch_entries(self.tenant, self.ids, pinned=self.kind == Kind.PIN)
+
+
+def _matching(kind: str, selection: Selection, tenant: TenantRef | None) -> QuerySet[Entry]:
+    rows = selection.rows(tenant)
+    if selection.ids and rows.count() != len(set(selection.ids)):
+        raise NotFound
+    if kind != Kind.REFRESH:
+        return rows
+    renditions = rows.filter(kind=Entry.Kind.RENDITION)
+    if selection.ids and renditions.count() != len(set(selection.ids)):
+        message = _("A sentence is made anew with the renditions that hold it: name these.")
+        problem = FieldProblem("entry_ids", "not_a_rendition", message)
+        raise InvalidSpeech(message, code=problem.code, fields=(problem,))
+    return renditions
+
+
+def _claimable() -> QuerySet[CurationAction]:
+    free = Q(lease_until=None) | Q(lease_until__lt=database_now())
+    return CurationAction.objects.filter(free, state__in=(State.QUEUED, State.RUNNING)).order_by("created_at", "id")
+
+
+def _claim(action_id: UUID) -> CurationAction | None:
+    """The action under a lease of ours; None when another worker has it, or it has ended."""
+    if not _claimable().filter(id=action_id).order_by().update(lease_until=database_now() + LEASE):
+        return None
+    return CurationAction.objects.exclude(state__in=ENDED).filter(id=action_id).first()

@@ -1,0 +1,212 @@
+"""Has sounds made for refreshes and warmings, below all other work: line by line, a bounded number at a time.
+
+The line's row is the truth: it names the job before that exists, so a worker that dies loses none and doubles none.
+"""
+
+from dataclasses import replace
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
+
+from synth import wiring
+from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
+from synth.fields import Fields
+from synth.keys import rendition_key
+from synth.models import CurationAction, CurationLine, Entry, Job
+from synth.models.clock import database_now
+from synth.models.states import OPEN, Priority, State
+from synth.service.catalogue import fresh_rendition
+from synth.service.selection import Selection
+from synth.service.submission import MadeMeanwhile, submit
+from synth.snapshot import Snapshot, load
+from synth.spec import FIELDS, SpeechRequest, read_request
+from synth.stored import spec_of
+from synth.types import CacheMode
+from tenants.errors import NotFound
+from tenants.ids import new_id
+from tenants.keys import NOBODY
+from tenants.types import Caller, TenantRef
+
+Kind = CurationAction.Kind
+Outcome = CurationLine.Outcome
+# Of one action: what may be open at a time, what one portion begins, and entries that become lines at a time.
+MOST_OPEN = 50
+PORTION = 20
+EXPANDED = 200
+# A refresh of so few is somebody who waits for it.
+SMALL = 10
+LINE_FIELDS = FIELDS - {"cache", "wait", "delivery", "metadata"}
+
+
+class LineFailed(Exception):  # noqa: N818
+    """The line cannot be made, for a reason that its owner can read."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+
+
+def make_portion(action: CurationAction) -> bool:
+    """Note what has ended and begin the next lines; whether more could be begun at once."""
+    action.refresh_from_db()
+    if action.state not in OPEN:
+        return False
+    portion = _Portion(action)
+    more = _expand(action) if action.kind == Kind.REFRESH else False
+    for line in _lines(action, Outcome.OPEN)[:MOST_OPEN]:
+        portion.settle(line)
+    room = MOST_OPEN - _lines(action, Outcome.OPEN).count()
+    begun = [portion.begin(line) for line in _lines(action, Outcome.WAITING)[: min(room, PORTION)]]
+    unfinished = (
+        more or CurationLine.objects.filter(action=action, outcome__in=(Outcome.OPEN, Outcome.WAITING)).exists()
+    )
+    ended = {"state": State.SUCCEEDED, "ended_at": database_now()}
+    still_open = CurationAction.objects.filter(id=action.id, state__in=OPEN)
+    still_open.update(**({"state": State.RUNNING} if unfinished else ended))
+    return unfinished and all(begun) and bool(begun or more)
+
+
+def next_entries(action: CurationAction, limit: int) -> dict[UUID, list[UUID]]:
+    """The entries after the action's cursor, by tenant."""
+    tenant = TenantRef(action.tenant_id) if action.tenant_id else None
+    rows = Selection.from_json(action.selection).rows(tenant)
+    rows = rows.filter(kind=Entry.Kind.RENDITION) if action.kind == Kind.REFRESH else rows
+    rows = rows.filter(id__gt=action.cursor) if action.cursor else rows
+    found: dict[UUID, list[UUID]] = {}
+    for entry_id, tenant_id in rows.values_list("id", "tenant_id")[:limit]:
+        found.setdefault(tenant_id, []).append(entry_id)
+    return found
+
+
+class _Portion:
+    """The lines that one call deals with; reads each tenant's settings once."""
+
+    def __init__(self, action: CurationAction) -> None:
+        self._action = action
+        self._snapshots: dict[UUID, Snapshot | None] = {}
+        small = action.kind == Kind.REFRESH and action.matched <= SMALL
+        self._priority = Priority.BATCH if small else Priority.REWARM
+
+    def settle(self, line: CurationLine) -> None:
+        """Note how the line's job ended, if it has. One without a job lost its worker just before that."""
+        job = Job.objects.filter(id=line.job_id).first() if line.job_id else None
+        if job is None:
+            self._submit(line)
+        elif job.state == State.SUCCEEDED:
+            _end(line, Outcome.DONE)
+        elif job.state not in OPEN:
+            _end(line, Outcome.FAILED, code=job.error_code or job.state)
+
+    def begin(self, line: CurationLine) -> bool:
+        """False when nothing can be made at present."""
+        line.job_id = new_id()
+        waiting = CurationLine.objects.filter(id=line.id, outcome=Outcome.WAITING, action__state__in=OPEN)
+        if not waiting.update(outcome=Outcome.OPEN, job_id=line.job_id):
+            return True
+        try:
+            self._submit(line)
+        except ServiceUnavailable:  # no engine has told of itself yet
+            CurationLine.objects.filter(id=line.id, outcome=Outcome.OPEN).update(outcome=Outcome.WAITING, job_id=None)
+            return False
+        return True
+
+    def _submit(self, line: CurationLine) -> None:
+        try:
+            self._queue(line)
+        except MadeMeanwhile:
+            _end(line, Outcome.CACHED)
+        except LineFailed as failed:
+            _end(line, Outcome.FAILED, code=failed.code, detail=failed.detail)
+        except InvalidSpeech as refused:
+            detail = "; ".join(f"{item.field}: {item.message % item.params}" for item in refused.fields)
+            _end(line, Outcome.FAILED, code=refused.code, detail=detail)
+        except SpeechFailed as failure:
+            _end(line, Outcome.FAILED, code=failure.code)
+        except IntegrityError:  # another worker has queued this very line
+            pass
+
+    def _queue(self, line: CurationLine) -> None:
+        snapshot = self._snapshot(line.tenant_id)
+        request = _to_refresh(line, snapshot) if line.entry_id else _to_warm(line, snapshot)
+        key = rendition_key(request.spec)
+        retention = snapshot.retention_of(request.spec, request.category)
+        if not retention.store:
+            raise LineFailed("never_cached")
+        if request.cache is CacheMode.USE and fresh_rendition(snapshot.tenant, key, max_age=retention.max_age):
+            return _end(line, Outcome.CACHED)
+        submit(
+            Caller(snapshot.tenant, self._action.api_key_id or NOBODY.id, frozenset()),
+            replace(request, wait=0, metadata={"action": self._action.public_id, "line": line.number}),
+            key=key,
+            max_units=snapshot.cards[request.spec.manner.engine].max_units,
+            request_id=self._action.request_id,
+            priority=self._priority,
+            retention=retention,
+            job_id=line.job_id,
+        )
+        return None
+
+    def _snapshot(self, tenant_id: UUID) -> Snapshot:
+        if tenant_id not in self._snapshots:
+            self._snapshots[tenant_id] = load(tenant_id)
+        found = self._snapshots[tenant_id]
+        if found is None:
+            raise NotFound
+        return found
+
+
+def _to_warm(line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
+    fields = Fields(line.payload)
+    fields.refuse_unknown(LINE_FIELDS)
+    fields.raise_if_wrong()
+    return read_request(line.payload, snapshot, house=wiring.house())
+
+
+def _to_refresh(line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
+    entry = Entry.objects.filter(tenant_id=line.tenant_id, id__in=[line.entry_id]).first()
+    if entry is None or entry.spec is None:
+        raise LineFailed("purged")
+    spec = spec_of(entry)
+    card = snapshot.cards.get(spec.manner.engine)
+    if card is None or card.model_version != spec.manner.model_version:
+        raise LineFailed("engine_version_gone")
+    return SpeechRequest(spec=spec, cache=CacheMode.REFRESH, category=entry.category)
+
+
+def _expand(action: CurationAction) -> bool:
+    """Turn the next entries into lines, when few are left; whether there are more."""
+    if _lines(action, Outcome.WAITING).count() >= PORTION:
+        return True
+    found = next_entries(action, EXPANDED)
+    if not found:
+        return False
+    unfinished = CurationLine.objects.filter(action=action, outcome__in=(Outcome.OPEN, Outcome.WAITING)).count()
+    number = action.done + action.cached + action.failed + unfinished
+    pairs = sorted((entry_id, tenant_id) for tenant_id, ids in found.items() for entry_id in ids)
+    with transaction.atomic():
+        here = CurationAction.objects.filter(id=action.id, state__in=OPEN, cursor=action.cursor)
+        if here.update(cursor=pairs[-1][0]):
+            CurationLine.objects.bulk_create(
+                CurationLine(action=action, number=number + at, tenant_id=tenant_id, entry_id=entry_id)
+                for at, (entry_id, tenant_id) in enumerate(pairs, start=1)
+            )
+    return True
+
+
+def _lines(action: CurationAction, outcome: str) -> QuerySet[CurationLine]:
+    return CurationLine.objects.filter(action=action, outcome=outcome).order_by("number")
+
+
+def _end(line: CurationLine, outcome: str, *, code: str = "", detail: str = "") -> None:
+    """Count a line that has ended, once. Those that failed stay, to be read."""
+    with transaction.atomic():
+        mine = CurationLine.objects.filter(id=line.id, outcome=Outcome.OPEN)
+        if outcome == Outcome.FAILED:
+            ended = mine.update(outcome=outcome, error_code=code, error_detail=detail[:1000])
+        else:
+            ended = mine.delete()[0]
+        if ended:
+            column = str(outcome)
+            CurationAction.objects.filter(id=line.action_id).update(**{column: F(column) + 1})
