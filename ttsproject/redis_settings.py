@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from synth.cache.incarnation import note_connection
 from synth.topology.address import RedisAddress, Topology, parse
@@ -96,13 +98,14 @@ def broker(name: str, url: str, redis: RedisAddress) -> Broker:
         raise ImproperlyConfigured(f"{name} names a Redis Cluster, which Celery cannot use as its broker.")
     if chosen.topology is Topology.STANDALONE:
         return Broker(url=chosen.url, options=BELL_OPTIONS)
-    timeouts = {"socket_timeout": 1, "socket_connect_timeout": 1}
+    # Without `retry` a Sentinel that is away is asked four times, seconds apart, while a request waits.
+    asked_once = {"socket_timeout": 1, "socket_connect_timeout": 1, "retry": Retry(NoBackoff(), 0)}
     return Broker(
         url=chosen.kombu_url,
         options={
             **BELL_OPTIONS,
             "master_name": chosen.service,
-            "sentinel_kwargs": {**timeouts, **chosen.sentinel_credentials},
+            "sentinel_kwargs": {**asked_once, **chosen.sentinel_credentials},
         },
         use_ssl={"ssl_cert_reqs": ssl.CERT_REQUIRED} if chosen.tls else None,
     )
