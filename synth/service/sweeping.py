@@ -15,9 +15,9 @@ from synth.queue.claim import claimable, open_engines, renderings_wait
 from synth.queue.wakeup import announce
 from synth.service.curation import actions_wait
 from synth.service.endings import Failure, fail_renderings, hand_on
-from tenants.models import Tenant
 from synth.service.purging import follow_recent_purges
 from synth.service.warming import fail_unloaded
+from tenants.models import Tenant
 
 logger = logging.getLogger(__name__)
 
