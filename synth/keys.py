@@ -13,6 +13,7 @@ from tenants.types import TenantRef
 KEY_SCHEMA = 1
 LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
 REDIS_FORMAT = 1
+USAGE_TENANTS = f"rf{REDIS_FORMAT}:usage-tenants"  # the one name without a tenant: who may have a usage stream
 
 
 class Kind(StrEnum):
@@ -22,6 +23,8 @@ class Kind(StrEnum):
     PURGES = "purges"  # the number of the last of its purges that Redis has followed
     ENTRY = "entry"  # metadata of a rendition
     AUDIO = "audio"  # its bytes, where they are few enough
+    ACCOUNT = "account"  # the tenant's counters and the buckets of its rate limits
+    USAGE = "usage"  # the stream of what its hits used
 
 
 def rendition_key(spec: Spec) -> str:

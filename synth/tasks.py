@@ -23,6 +23,11 @@ def drain_renderings() -> None:
     service.drain_renderings(worker.this_worker())
 
 
+@shared_task(name="synth.drain_usage")
+def drain_usage() -> None:
+    service.drain_usage()
+
+
 @shared_task(name="synth.drain_actions")
 def drain_actions() -> None:
     service.drain_actions()

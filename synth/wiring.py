@@ -10,6 +10,7 @@ from synth.breaker import Breaker
 from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
 from synth.cache.store import RenditionCache
+from synth.cache.usage_stream import UsageStreams
 from synth.conf import conf
 from synth.engines.base import Engine, EngineFactory
 from synth.errors import EngineUnavailable
@@ -20,6 +21,7 @@ from synth.snapshot import Snapshots
 from synth.spec import House
 from synth.storage._guarded import GuardedStore
 from synth.storage.base import ObjectStore
+from tenants.limits import LocalBuckets
 
 STORES = ExtensionPoint("synth.storage")
 
@@ -50,8 +52,19 @@ def rendition_cache() -> RenditionCache:
         audio_limit=conf().l2_audio_limit,
         expiry=conf().l2_expiry,
         incarnation=incarnation,
+        stream_length=conf().usage_stream_length,
         breaker=redis_breaker(),
     )
+
+
+@cache
+def usage_streams() -> UsageStreams:
+    return UsageStreams(redis)
+
+
+@cache
+def local_buckets() -> LocalBuckets:
+    return LocalBuckets(processes=conf().api_processes)
 
 
 @cache
@@ -103,5 +116,6 @@ def load_engine(name: str) -> Engine:
 
 def forget_parts() -> None:
     """Build everything anew at its next use: after a fork, or when a test changed settings."""
-    for part in (redis_breaker, rendition_cache, local_cache, object_store, snapshots, house, doorbell, listener):
+    parts = (redis_breaker, rendition_cache, usage_streams, local_buckets, local_cache, object_store)
+    for part in (*parts, snapshots, house, doorbell, listener):
         part.cache_clear()

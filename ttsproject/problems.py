@@ -1,6 +1,7 @@
 """The one exception handler: any error -> `application/problem+json` (RFC 9457), in the caller's language."""
 
 import logging
+from math import ceil
 from typing import Any
 
 import orjson
@@ -16,6 +17,7 @@ from tenants.authentication import CHALLENGE
 from tenants.context import request_id
 from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem, UnsupportedMediaType
 from tenants.errors import untranslated as _
+from tenants.limits import RateLimited, header_fields
 
 logger = logging.getLogger(__name__)
 
@@ -195,5 +197,7 @@ def _headers(problem: Problem) -> dict[str, str]:
     if problem.status == 401:
         headers["WWW-Authenticate"] = CHALLENGE
     if problem.retry_after is not None:
-        headers["Retry-After"] = str(max(1, round(problem.retry_after)))
+        headers["Retry-After"] = str(max(1, ceil(problem.retry_after)))  # whole seconds; never too early
+    if isinstance(problem, RateLimited):
+        headers |= header_fields(problem.allowances)
     return headers

@@ -14,7 +14,7 @@ from synth.api.jobs import SpeechCollection
 from synth.api.presenting import RETRY_AFTER, job_path, pending_body, speech_body
 from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
 from synth.metrics import MissReason, Outcome
-from synth.service import Speech, StaleSnapshot
+from synth.service import Speech, StaleSnapshot, Visit
 from synth.snapshot import Snapshot
 from synth.spec import SpeechRequest, read_request
 from synth.types import Delivery
@@ -23,6 +23,7 @@ from tenants.authentication import bearer_token, identify
 from tenants.context import request_id
 from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
 from tenants.errors import untranslated as _
+from tenants.limits import Admission, header_fields
 from tenants.permissions import require_scope
 from tenants.scopes import SPEECH_WRITE
 from tenants.types import Caller
@@ -60,16 +61,18 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
         raise Unauthenticated
     snapshot = wiring.snapshots().of_key(key)
     payload: Any = None
+    admission = Admission()
     for _attempt in range(MAX_RELOADS):
+        visit = None
         try:
-            caller = _identify(snapshot, key, token)
+            visit = _visit(snapshot, key, token, admission)
             payload = _payload(request) if payload is None else payload
-            return _speak(caller, snapshot, payload, started=started)
+            return _speak(visit, payload, started=started)
         except StaleSnapshot:
             pass
         except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
             # A refusal out of memory counts only when the memory is right.
-            if snapshot is None or service.is_fresh(snapshot):
+            if snapshot is None or service.is_fresh(snapshot, visit):
                 raise
         snapshot = wiring.snapshots().reload(snapshot.tenant.id) if snapshot else None
     raise ServiceUnavailable(retry_after=1)
@@ -80,11 +83,12 @@ speech.initkwargs = {}  # type: ignore[attr-defined]
 _collection = SpeechCollection.as_view()
 
 
-def _identify(snapshot: Snapshot | None, key: keys.ParsedKey, token: str) -> Caller:
+def _visit(snapshot: Snapshot | None, key: keys.ParsedKey, token: str, admission: Admission) -> Visit:
     caller = identify(snapshot.keys.get(key.lookup) if snapshot else None, token, now=timezone.now())
     require_scope(caller, SPEECH_WRITE)
     last_used.note(caller.key_id)
-    return caller
+    assert snapshot is not None  # noqa: S101 - without one nobody is identified
+    return Visit(caller=caller, snapshot=snapshot, admission=admission, request_id=request_id() or "")
 
 
 def _payload(request: HttpRequest) -> Any:
@@ -96,11 +100,12 @@ def _payload(request: HttpRequest) -> Any:
         raise NotJson(params={"reason": str(error)}) from error
 
 
-def _speak(caller: Caller, snapshot: Snapshot | None, payload: Any, *, started: float) -> HttpResponse:
-    assert snapshot is not None  # noqa: S101 - without one nobody was identified
-    request = read_request(payload, snapshot, house=wiring.house())
-    spoken = service.speak(caller, snapshot, request, request_id=request_id() or "")
-    response = _respond(spoken, caller, request)
+def _speak(visit: Visit, payload: Any, *, started: float) -> HttpResponse:
+    request = read_request(payload, visit.snapshot, house=wiring.house())
+    spoken = service.speak(visit, request)
+    response = _respond(spoken, visit.caller, request)
+    for name, value in header_fields(visit.admission.allowances).items():
+        response[name] = value
     _count(spoken, request, perf_counter() - started)
     return response
 

@@ -1,26 +1,122 @@
--- The whole hit in one round trip: snapshot version, look-up, freshness, counter, audio.
--- KEYS: snapshot version, entry, audio
--- ARGV: the caller's snapshot version, max age (s), whether audio is wanted (1/0), the digest that the caller holds
--- Answers {status, meta, age, audio}; status: hit, miss, expired, stale (the caller must reload), reload (we must).
+-- The whole hit in one round trip: snapshot version, rate limits, look-up, freshness, counters, audio, usage event.
+-- KEYS: snapshot version, the tenant's account; to look up also: entry, audio, usage stream
+-- ARGV, of the request: the version of its snapshot, whether Redis is believed (1/0), whether it was counted before
+--   (1/0), its key's id, the steps (microseconds) and bursts of its tenant's and of its key's limit (0 without one)
+-- ARGV, to look up: max age, max age while hot, hits that make it hot, their window, the further age at which the old
+--   sound is served (all in seconds), whether audio is wanted (1/0), the digest that the caller holds, what the usage
+--   event tells of the request, how many events the stream may hold
+-- Answers {status, microseconds until the tenant's and the key's bucket are full ('' without one), meta, age, audio}.
+-- Status: hit, stale_hit (old, but served while it is made anew), miss, expired, admitted (nothing looked up), limited;
+--   or with nothing done: outdated (the caller must reload), reload and unseeded (we must ask the database).
 local version = redis.call('GET', KEYS[1])
-if not version or tonumber(version) < tonumber(ARGV[1]) then
+if ARGV[2] == '0' or not version or tonumber(version) < tonumber(ARGV[1]) then
   return {'reload'}
 end
 if tonumber(version) > tonumber(ARGV[1]) then
-  return {'stale'}
+  return {'outdated'}
 end
-local entry = redis.call('HMGET', KEYS[2], 'meta', 'made', 'digest', 'pinned')
+local bucket_names = {'bucket', 'bucket:' .. ARGV[4]}
+local account = redis.call('HMGET', KEYS[2], 'day', 'requests', 'hits', 'refused', 'events', unpack(bucket_names))
+if not account[1] then
+  return {'unseeded'}
+end
+local clock = redis.call('TIME')
+local seconds = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
+local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+
+-- What is written at the end, in one go.
+local day = math.floor(seconds / 86400)
+local count = {}
+for position, name in ipairs({'requests', 'hits', 'refused'}) do
+  count[name] = tonumber(account[1]) == day and tonumber(account[position + 1]) or 0
+end
+local buckets = {}
+local function keep(events)
+  redis.call('HSET', KEYS[2], 'day', day, 'requests', count.requests, 'hits', count.hits, 'refused', count.refused,
+    'events', events or account[5], unpack(buckets))
+end
+if tonumber(account[1]) ~= day then
+  -- Once a day: the buckets of keys that are used no more. One that is full needs no number.
+  local fields = redis.call('HGETALL', KEYS[2])
+  for position = 1, #fields, 2 do
+    if string.sub(fields[position], 1, 6) == 'bucket' and tonumber(fields[position + 1]) <= now then
+      redis.call('HDEL', KEYS[2], fields[position])
+    end
+  end
+end
+
+-- A bucket is known by the microsecond at which it is full again: whole numbers, so that rounding lets nobody in. One
+-- limit that refuses leaves the other as it was.
+local left = {'', ''}
+if ARGV[3] == '0' then
+  local limits, admitted = {}, true
+  for position, name in ipairs(bucket_names) do
+    local step, burst = tonumber(ARGV[3 + 2 * position]), tonumber(ARGV[4 + 2 * position])
+    if step > 0 then
+      local full_at = math.min(math.max(tonumber(account[5 + position] or 0), now), now + step * burst)
+      limits[position] = {step = step, full_at = full_at}
+      admitted = admitted and full_at + step <= now + step * burst
+    end
+  end
+  for position, limit in pairs(limits) do
+    if admitted then
+      limit.full_at = limit.full_at + limit.step
+      buckets[#buckets + 1] = bucket_names[position]
+      buckets[#buckets + 1] = string.format('%.0f', limit.full_at)
+    end
+    left[position] = string.format('%.0f', limit.full_at - now)
+  end
+  if not admitted then
+    count.refused = count.refused + 1
+    keep()
+    return {'limited', left[1], left[2]}
+  end
+  count.requests = count.requests + 1
+end
+if not KEYS[3] then
+  keep()
+  return {'admitted', left[1], left[2]}
+end
+
+local entry = redis.call('HMGET', KEYS[3], 'meta', 'made', 'digest', 'pinned', 'facts', 'window', 'now', 'before')
 if not entry[1] then
-  return {'miss'}
+  keep()
+  return {'miss', left[1], left[2]}
 end
-local now = redis.call('TIME')
-local age = math.max(0, tonumber(now[1]) + tonumber(now[2]) / 1000000 - tonumber(entry[2]))
-if age > tonumber(ARGV[2]) and entry[4] ~= '1' then
-  return {'expired'}
+-- Hot or not, by the hits of a sliding window: those of the present span, and the last one's as far as they reach in.
+local max_age, hot_hits = tonumber(ARGV[9]), tonumber(ARGV[11])
+local span, in_this, in_last = 0, 0, 0
+if hot_hits > 0 then
+  local spans = seconds / tonumber(ARGV[12])
+  span = math.floor(spans)
+  if tonumber(entry[6]) == span then
+    in_this, in_last = tonumber(entry[7]), tonumber(entry[8])
+  elseif tonumber(entry[6]) == span - 1 then
+    in_last = tonumber(entry[7])
+  end
+  if in_this + in_last * (1 - (spans - span)) >= hot_hits then
+    max_age = tonumber(ARGV[10])
+  end
 end
-redis.call('HINCRBY', KEYS[2], 'hits', 1)
+local age = math.max(0, seconds - tonumber(entry[2]))
+local status = 'hit'
+if age > max_age and entry[4] ~= '1' then
+  if age > max_age + tonumber(ARGV[13]) then
+    keep()
+    return {'expired', left[1], left[2]}
+  end
+  status = 'stale_hit'
+end
+
+redis.call('HINCRBY', KEYS[3], 'hits', 1)
+if hot_hits > 0 then
+  redis.call('HSET', KEYS[3], 'window', span, 'now', in_this + 1, 'before', in_last)
+end
+count.hits = count.hits + 1
+keep(tonumber(account[5]) + 1)
+redis.call('XADD', KEYS[5], 'MAXLEN', '~', ARGV[17], '*', 'r', ARGV[16], 'f', entry[5] or '', 'o', status)
 local audio = false
-if ARGV[3] == '1' and entry[3] ~= ARGV[4] then
-  audio = redis.call('GET', KEYS[3])
+if ARGV[14] == '1' and entry[3] ~= ARGV[15] then
+  audio = redis.call('GET', KEYS[4])
 end
-return {'hit', entry[1], string.format('%.3f', age), audio}
+return {status, left[1], left[2], entry[1], string.format('%.3f', age), audio}

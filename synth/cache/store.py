@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
+from dataclasses import replace
 from threading import Lock
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import orjson
 from cachetools import LRUCache
@@ -17,8 +15,11 @@ from redis import Redis, RedisError
 
 from synth import metrics
 from synth.breaker import Breaker
+from synth.cache.asking import HITS, SETTLED, Gate, Lookup, Status, Wanted
 from synth.cache.incarnation import Incarnation
-from synth.keys import Kind, redis_key
+from synth.cache.scripts import Scripts
+from synth.cache.usage_stream import USAGE_GROUP, Today
+from synth.keys import USAGE_TENANTS, Kind, redis_key
 from synth.types import StoredAudio
 from tenants.types import TenantRef
 
@@ -27,25 +28,6 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 MAX_CONFIRMED = 5_000
-
-
-class Status(StrEnum):
-    HIT = "hit"
-    MISS = "miss"
-    EXPIRED = "expired"
-    STALE = "stale"  # the caller's snapshot is old: load it again
-    RELOAD = "reload"  # Redis knows no version, an older one, or was away meanwhile: ask the database, and confirm
-    AWAY = "away"
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """`age` is seconds; `audio` is None where it was not asked for, not kept, or the caller has it."""
-
-    status: Status
-    stored: StoredAudio | None = None
-    age: float = 0.0
-    audio: bytes | None = None
 
 
 class RenditionCache:
@@ -62,6 +44,7 @@ class RenditionCache:
         audio_limit: int,
         expiry: int,
         incarnation: Incarnation,
+        stream_length: int = 360_000,
         breaker: Breaker | None = None,
     ) -> None:
         self._connect = connect
@@ -70,22 +53,41 @@ class RenditionCache:
         self._confirmed: LRUCache[UUID, int] = LRUCache(MAX_CONFIRMED)
         self._audio_limit = audio_limit
         self._expiry = expiry
+        self._stream_length = stream_length
         self._breaker = breaker or Breaker("the cache")
-        self._scripts: dict[str, Any] = {}
+        self._scripts = Scripts()
 
-    def look_up(
-        self, tenant: TenantRef, key: str, *, version: int, max_age: int, want_audio: bool, held_digest: str = ""
-    ) -> Lookup:
-        """Everything that a hit needs. `held_digest` names audio that the caller has already."""
-        keys = [redis_key(tenant, Kind.VERSION), *_entry_keys(tenant, key)]
-        arguments = [version, max_age, int(want_audio), held_digest]
+    def look_up(self, tenant: TenantRef, key: str, *, gate: Gate, wanted: Wanted) -> Lookup:
+        """Let the request in, look the rendition up, count and note it: everything that a hit needs."""
+        keys = [*_gate_keys(tenant), *_entry_keys(tenant, key), redis_key(tenant, Kind.USAGE)]
+        return self._ask(tenant, gate, keys, [*wanted.arguments(), self._stream_length])
+
+    def admit(self, tenant: TenantRef, gate: Gate) -> Lookup:
+        """Let a request in that looks nothing up."""
+        return self._ask(tenant, gate, _gate_keys(tenant), [])
+
+    def _ask(self, tenant: TenantRef, gate: Gate, keys: list[str], wanted: list[Any]) -> Lookup:
+        arguments = gate.arguments(believed=self._is_confirmed(tenant)) + wanted
         answer = self._run("hit", keys, arguments, default=None)
         if answer is None:
             return Lookup(Status.AWAY)
-        status = Status(answer[0].decode()) if self._is_confirmed(tenant) else Status.RELOAD
-        if status is not Status.HIT:
-            return Lookup(status)
-        return Lookup(status, StoredAudio(**orjson.loads(answer[1])), float(answer[2]), answer[3])
+        status = Status(answer[0].decode())
+        found = Lookup(
+            status,
+            allowances=gate.allowances(answer[1:3]),
+            counted=gate.counted or status in SETTLED,
+            recorded=status in HITS,
+        )
+        if not self._is_confirmed(tenant):  # the answer came over a new connection: it may be of another run
+            return replace(found, status=Status.RELOAD)
+        if status not in HITS:
+            return found
+        return replace(found, stored=StoredAudio(**orjson.loads(answer[3])), age=float(answer[4]), audio=answer[5])
+
+    def seed(self, tenant: TenantRef, today: Today) -> None:
+        """Begin the tenant's account, unless another process has."""
+        keys = [redis_key(tenant, Kind.ACCOUNT), redis_key(tenant, Kind.USAGE)]
+        self._run("seed", keys, [today.day, today.requests, today.hits, uuid4().hex, USAGE_GROUP], default=None)
 
     def fill(
         self,
@@ -96,15 +98,18 @@ class RenditionCache:
         *,
         purge_number: int = 0,
         pinned: bool = False,
+        saved_seconds: float | None = None,
     ) -> None:
         """Keep a rendition; its bytes too, if they are few enough.
 
         `purge_number` was the tenant's before the rendition's row was read: of what was purged since, nothing is kept.
+        `saved_seconds` of its engine are what each hit saves.
         """
         kept = audio if audio is not None and len(audio) <= self._audio_limit else b""
         keys = [*_entry_keys(tenant, key), redis_key(tenant, Kind.PURGES)]
         meta = orjson.dumps(_meta(stored))
-        arguments = [meta, stored.made, stored.digest, self._expiry, kept, purge_number, int(pinned)]
+        facts = orjson.dumps([stored.duration, saved_seconds])
+        arguments = [meta, stored.made, stored.digest, self._expiry, kept, purge_number, int(pinned), facts]
         self._run("fill", keys, arguments, default=None)
 
     def forget(self, tenant: TenantRef, key: str) -> None:
@@ -125,7 +130,7 @@ class RenditionCache:
         names = [name for key in keys for name in _entry_keys(tenant, key)]
 
         def call(redis: Redis) -> bool:
-            script = self._script("purge", redis)
+            script = self._scripts("purge", redis)
             script(keys=[redis_key(tenant, Kind.PURGES), *names], args=[since, upto], client=redis)
             return True
 
@@ -145,15 +150,19 @@ class RenditionCache:
             pipeline = redis.pipeline(transaction=False)
             for tenant_id, version in versions.items():
                 name = redis_key(TenantRef(tenant_id), Kind.VERSION)
-                self._script("version", redis)(keys=[name], args=[version], client=pipeline)
+                self._scripts("version", redis)(keys=[name], args=[version], client=pipeline)
             pipeline.execute()
             return True
 
         return self._guarded(call, default=False, always=True)
 
     def confirm(self, tenant: TenantRef, version: int, *, incarnation: int) -> None:
-        """Believe Redis about this tenant again: the database told its version after `incarnation` began."""
-        if self.publish_versions({tenant.id: version}):
+        """Believe Redis about this tenant again: the database told its version after `incarnation` began.
+
+        From now on hits may note usage, so those who drain it must know of the tenant.
+        """
+        told = self.publish_versions({tenant.id: version})
+        if told and self._guarded(lambda redis: redis.sadd(USAGE_TENANTS, tenant.id.hex) >= 0, default=False):
             with self._lock:
                 self._confirmed[tenant.id] = incarnation
 
@@ -174,15 +183,8 @@ class RenditionCache:
 
     def _run(self, name: str, keys: list[str], arguments: list[Any], *, default: Any) -> Any:
         return self._guarded(
-            lambda redis: self._script(name, redis)(keys=keys, args=arguments, client=redis), default=default
+            lambda redis: self._scripts(name, redis)(keys=keys, args=arguments, client=redis), default=default
         )
-
-    def _script(self, name: str, redis: Redis) -> Any:
-        script = self._scripts.get(name)
-        if script is None:
-            source = Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
-            script = self._scripts[name] = redis.register_script(source)
-        return script
 
     def _guarded(
         self, call: Callable[[Redis], Answer], *, default: Answer, always: bool = False, proves: bool = True
@@ -203,6 +205,10 @@ class RenditionCache:
         if proves:
             self._breaker.succeeded()
         return answer
+
+
+def _gate_keys(tenant: TenantRef) -> list[str]:
+    return [redis_key(tenant, Kind.VERSION), redis_key(tenant, Kind.ACCOUNT)]
 
 
 def _entry_keys(tenant: TenantRef, key: str) -> list[str]:

@@ -1,12 +1,14 @@
 """The corridor: every door (API, tasks, admin, command line) goes through these functions."""
 
+from synth.service.accounting import drain_usage
+from synth.service.admission import StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
-from synth.service.speaking import Speech, StaleSnapshot, cancel, is_fresh, remake, signed_url, speak
+from synth.service.speaking import Speech, cancel, remake, signed_url, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 from synth.service.warming import warm
@@ -19,6 +21,7 @@ __all__ = [
     "Selection",
     "Speech",
     "StaleSnapshot",
+    "Visit",
     "cancel",
     "cancel_action",
     "count_matching",
@@ -27,6 +30,7 @@ __all__ = [
     "drain_actions",
     "drain_engine",
     "drain_renderings",
+    "drain_usage",
     "explain_request",
     "is_fresh",
     "remake",

@@ -11,38 +11,35 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from synth import codec, metrics, wiring
+from synth.cache.asking import HITS, Status
 from synth.cache.local import SignedUrl
 from synth.cache.policy import Retention
-from synth.cache.store import Lookup, Status
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
 from synth.keys import Kind, redis_key, rendition_key
 from synth.models import Entry, Job, Rendering
 from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
+from synth.service.accounting import record_restored
+from synth.service.admission import Visit, admit, look_up
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flights
-from synth.service.purging import follow_purges, known_number
+from synth.service.purging import known_number
 from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
-from synth.snapshot import Snapshot, load
+from synth.snapshot import load
 from synth.spec import SpeechRequest
 from synth.stored import audio_object, of_entry, of_job
 from synth.types import CacheMode, Delivery, Spec, StoredAudio
 from tenants.errors import NotFound
 from tenants.ids import parse_id
-from tenants.models import Tenant
 from tenants.types import Caller, TenantRef
 
 LOOK_EVERY = 1.0
 MAX_LOOKS = 3
 _flights = Flights()
 _renewals = Renewals()
-
-
-class StaleSnapshot(Exception):  # noqa: N818
-    """The caller's snapshot is old: load it again, judge the key and the request by it, and ask again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +64,19 @@ class Speech:
         return self.cache_status in {"hit", "restored", "stale"}
 
 
-def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request_id: str) -> Speech:
+def speak(visit: Visit, request: SpeechRequest) -> Speech:
     """Answer a request; wait for its work as long as it says.
 
-    Raises StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot be read.
+    Raises RateLimited, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot
+    be read.
     """
+    caller, snapshot = visit.caller, visit.snapshot
     key = rendition_key(request.spec)
     retention = snapshot.retention_of(request.spec, request.category)
     ends_at = time.monotonic() + request.wait
     for look in range(MAX_LOOKS):
         if request.cache is CacheMode.USE and retention.store:
-            speech = _from_cache(snapshot, key, request, retention)
+            speech = _from_cache(visit, key, request, retention)
             if speech is not None:
                 if speech.cache_status == "stale":
                     max_units = snapshot.cards[request.spec.manner.engine].max_units
@@ -86,25 +85,32 @@ def speak(caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, request
             if look < MAX_LOOKS - 1 and _followed(redis_key(snapshot.tenant, Kind.ENTRY, key), ends_at):
                 continue
         else:
-            _require_fresh(snapshot)
+            admit(visit)
         try:
             remaining = max(0.0, ends_at - time.monotonic())
             hurried = replace(request, wait=remaining)
-            return _make(caller, snapshot, hurried, key=key, retention=retention, request_id=request_id)
+            return _make(visit, hurried, key=key, retention=retention)
         except MadeMeanwhile:
             continue
     raise ServiceUnavailable(retry_after=1)
 
 
-def _make(
-    caller: Caller, snapshot: Snapshot, request: SpeechRequest, *, key: str, retention: Retention, request_id: str
-) -> Speech:
+def _make(visit: Visit, request: SpeechRequest, *, key: str, retention: Retention) -> Speech:
     """Have it made, and wait for it as long as the request says; equal requests of this process follow."""
+    snapshot = visit.snapshot
     max_units = snapshot.cards[request.spec.manner.engine].max_units
     shared = request.cache is CacheMode.USE and retention.store and request.wait > 0
     name = redis_key(snapshot.tenant, Kind.ENTRY, key)
     with _flights.led(name) if shared else nullcontext():
-        job = submit(caller, request, key=key, max_units=max_units, request_id=request_id, retention=retention)
+        job = submit(
+            visit.caller,
+            request,
+            key=key,
+            max_units=max_units,
+            request_id=visit.request_id,
+            retention=retention,
+            accounted=visit.admission.recorded,  # as a hit whose audio then was lost
+        )
         return _deliver_job(_wait_for(job, request.wait), request)
 
 
@@ -198,59 +204,21 @@ def _audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
     return data
 
 
-def _from_cache(snapshot: Snapshot, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
-    found = _look_up(snapshot, key, retention, want_audio=request.delivery is not Delivery.URL)
-    if found.status is Status.HIT and found.stored is not None:
-        status = "hit" if found.age <= retention.max_age else "stale"
+def _from_cache(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
+    tenant = visit.snapshot.tenant
+    found = look_up(visit, request, key=key, retention=retention)
+    if found.status in HITS and found.stored is not None:
+        status = "hit" if found.status is Status.HIT else "stale"
         speech = Speech(
             id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2
         )
-        return _with_audio(snapshot.tenant, key, speech, request, found.audio)
-    restored = _restore(snapshot.tenant, key, retention)
-    return _with_audio(snapshot.tenant, key, restored, request, None) if restored else None
-
-
-def _look_up(snapshot: Snapshot, key: str, retention: Retention, *, want_audio: bool) -> Lookup:
-    """The one round trip; more only when the database has to tell which version is right."""
-    cache, local_key = wiring.rendition_cache(), redis_key(snapshot.tenant, Kind.AUDIO, key)
-    for _ in range(2):
-        found = cache.look_up(
-            snapshot.tenant,
-            key,
-            version=snapshot.version,
-            max_age=int(retention.last_age),
-            want_audio=want_audio,
-            held_digest=wiring.local_cache().digest(local_key) if want_audio else "",
-        )
-        if found.status in {Status.HIT, Status.MISS, Status.EXPIRED}:
-            return found
-        incarnation = cache.incarnation
-        _require_version_of_database(snapshot)
-        if found.status is Status.RELOAD and follow_purges(snapshot.tenant):
-            cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
-        else:  # away, behind in its purges, or ahead of a database that was restored from a backup
-            break
-    return Lookup(Status.MISS)
-
-
-def is_fresh(snapshot: Snapshot) -> bool:
-    """Whether the snapshot is still the tenant's latest."""
-    try:
-        _require_fresh(snapshot)
-    except StaleSnapshot:
-        return False
-    return True
-
-
-def _require_fresh(snapshot: Snapshot) -> None:
-    """For requests that ask no cache: the snapshot must still be the tenant's latest."""
-    if wiring.rendition_cache().version(snapshot.tenant) != snapshot.version:
-        _require_version_of_database(snapshot)
-
-
-def _require_version_of_database(snapshot: Snapshot) -> None:
-    if _versions(tenant_id=snapshot.tenant.id) != [snapshot.version]:
-        raise StaleSnapshot
+        return _with_audio(tenant, key, speech, request, found.audio)
+    restored = _restore(tenant, key, retention)
+    answer = _with_audio(tenant, key, restored, request, None) if restored else None
+    if answer is not None and answer.stored is not None and not visit.admission.recorded:
+        outcome = answer.cache_status
+        record_restored(visit.caller, request, answer.stored, outcome=outcome, request_id=visit.request_id)
+    return answer
 
 
 def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None:
@@ -332,8 +300,3 @@ def _wait_for(job: Job, seconds: float) -> Job:
 @prepared_rows
 def _job(job_id: Any) -> QuerySet[Job]:
     return Job.objects.select_related("rendering").filter(id=job_id).order_by()
-
-
-@prepared_rows
-def _versions(tenant_id: Any) -> QuerySet[Tenant, int]:
-    return Tenant.objects.filter(id=tenant_id).order_by().values_list("snapshot_version", flat=True)

@@ -89,8 +89,10 @@ def submit(
     priority: int = Priority.INTERACTIVE,
     retention: Retention | None = None,
     job_id: UUID | None = None,
+    accounted: bool = False,
 ) -> Job:
-    """Queue what is missing and note who asked. Without a `retention` the rules are read from the database.
+    """Queue what is missing and note who asked. Without a `retention` the rules are read from the database;
+    `accounted` says that the request's usage is written already.
 
     Raises SpeechFailed for work that failed just now and would again, MadeMeanwhile when there is none left to do.
     """
@@ -108,7 +110,7 @@ def submit(
         _ = order.sentences
     with transaction.atomic():
         rendering = _open_rendering(order)
-        job = _create_job(order, rendering, caller=caller, request_id=request_id)
+        job = _create_job(order, rendering, caller=caller, request_id=request_id, accounted=accounted)
     _ring(order, rendering)
     return job
 
@@ -287,7 +289,7 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
     Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
 
 
-def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_id: str) -> Job:
+def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_id: str, accounted: bool) -> Job:
     manner = order.request.spec.manner
     return Job.objects.create(
         id=order.job_id,
@@ -303,6 +305,7 @@ def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_i
         category=order.request.category,
         characters=order.request.characters,
         metadata=dict(order.request.metadata),
+        accounted=accounted,
     )
 
 

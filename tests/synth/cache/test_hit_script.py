@@ -7,15 +7,16 @@ from uuid import UUID
 import pytest
 from redis import Redis
 
-from synth.cache.incarnation import Incarnation
-from synth.cache.store import Lookup, RenditionCache, Status
-from synth.keys import Kind, redis_key
+from synth.cache.asking import Lookup, Status
+from synth.cache.store import RenditionCache
+from synth.keys import USAGE_TENANTS, Kind, redis_key
 from synth.types import StoredAudio
 from tenants.types import TenantRef
 from tests.servers.redis import RedisServer
+from tests.synth.cache import asking
+from tests.synth.cache.asking import KEY, make_cache
 
 TENANT, OTHER = TenantRef(UUID(int=1)), TenantRef(UUID(int=2))
-KEY = "k" * 64
 AUDIO = bytes(range(256))
 EXPIRY = 600
 
@@ -28,10 +29,7 @@ def redis(redis_server: RedisServer):
 
 @pytest.fixture
 def cache(redis: Redis) -> RenditionCache:
-    made = RenditionCache(lambda: redis, audio_limit=1000, expiry=EXPIRY, incarnation=Incarnation())
-    for tenant in (TENANT, OTHER):
-        made.confirm(tenant, 5, incarnation=made.incarnation)
-    return made
+    return make_cache(redis, TENANT, OTHER, expiry=EXPIRY)
 
 
 def stored(digest: str = "d1", *, age: float = 10.0) -> StoredAudio:
@@ -48,7 +46,7 @@ def stored(digest: str = "d1", *, age: float = 10.0) -> StoredAudio:
 
 
 def look(cache: RenditionCache, tenant: TenantRef = TENANT, **options) -> Lookup:
-    return cache.look_up(tenant, KEY, **{"version": 5, "max_age": 60, "want_audio": False, **options})
+    return asking.look(cache, tenant, **options)
 
 
 def test_what_was_filled_is_found_as_it_was(cache):
@@ -79,7 +77,7 @@ def test_a_clock_that_is_ahead_makes_no_negative_age(cache):
     assert look(cache).age == 0
 
 
-@pytest.mark.parametrize(("version", "status"), [(4, Status.STALE), (6, Status.RELOAD)])
+@pytest.mark.parametrize(("version", "status"), [(4, Status.OUTDATED), (6, Status.RELOAD)])
 def test_another_version_is_told_before_any_audio(cache, version: int, status: Status):
     cache.fill(TENANT, KEY, stored(), AUDIO)
     assert look(cache, version=version, want_audio=True) == Lookup(status)
@@ -147,11 +145,14 @@ def test_what_is_forgotten_is_a_miss(cache, redis):
     assert not redis.exists(redis_key(TENANT, Kind.AUDIO, KEY))
 
 
-def test_only_versions_stay_for_ever(cache, redis):
+def test_only_versions_accounts_and_events_stay_for_ever(cache, redis):
     cache.fill(TENANT, KEY, stored(), AUDIO)
     look(cache, want_audio=True)
     lasting = {name for name in redis.scan_iter() if redis.ttl(name) == -1}
-    assert lasting == {redis_key(tenant, Kind.VERSION).encode() for tenant in (TENANT, OTHER)}
+    kinds = (Kind.VERSION, Kind.ACCOUNT, Kind.USAGE)
+    assert lasting == {redis_key(tenant, kind).encode() for tenant in (TENANT, OTHER) for kind in kinds} | {
+        USAGE_TENANTS.encode()
+    }
     for kind in (Kind.ENTRY, Kind.AUDIO):
         assert 0 < redis.ttl(redis_key(TENANT, kind, KEY)) <= EXPIRY
 

@@ -7,12 +7,14 @@ import pytest
 from redis import BlockingConnectionPool, Redis
 
 from synth.breaker import Breaker
+from synth.cache.asking import Status
 from synth.cache.incarnation import Incarnation, incarnation, note_connection
-from synth.cache.store import RenditionCache, Status
+from synth.cache.store import RenditionCache
 from tenants.types import TenantRef
 from tests.finished import Finished
 from tests.servers.redis import RedisServer
 from tests.servers.tcp_proxy import TcpProxy
+from tests.synth.cache import asking
 
 TENANT = TenantRef(UUID(int=1))
 BOUND = 20.0  # seconds; far above every time-out together, far below a hang
@@ -32,11 +34,12 @@ def cache(proxy: TcpProxy) -> RenditionCache:
     made = RenditionCache(lambda: Redis(connection_pool=pool), audio_limit=1000, expiry=600, incarnation=Incarnation())
     made._breaker = Breaker("a cache in trouble", pause=0.2)
     made.confirm(TENANT, 1, incarnation=made.incarnation)
+    made.seed(TENANT, asking.today())
     return made
 
 
 def look(cache: RenditionCache) -> Status:
-    return cache.look_up(TENANT, "k", version=1, max_age=60, want_audio=False).status
+    return asking.look(cache, TENANT, version=1).status
 
 
 @pytest.mark.parametrize("trouble", ["hang", "reset", "stop"])

@@ -1,0 +1,160 @@
+"""The usage events of hits, from the streams in Redis to those who write them down. `service/accounting.py` drains.
+
+Each tenant has a stream, in the slot of its other keys: one script adds an event, and does everything else of a hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from redis import Redis, ResponseError
+
+from synth.cache.scripts import Scripts
+from synth.keys import USAGE_TENANTS, Kind, redis_key
+from tenants.types import TenantRef
+
+USAGE_GROUP = "drain"
+# One name for all readers: what one of them had in hand when it died is found by its age, whoever it was.
+READER = "drain"
+ABANDONED_AFTER = 10_000  # ms
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What a tenant has asked today, as the database knows: `day` is days since 1970."""
+
+    day: int
+    requests: int
+    hits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What an event tells of the request; the rest is known where it is answered."""
+
+    request_id: str
+    key_id: str
+    engine: str
+    voice: str
+    language: str
+    category: str
+    delivery: str
+    characters: int
+
+    def packed(self) -> bytes:
+        return orjson.dumps(
+            (
+                self.request_id,
+                self.key_id,
+                self.engine,
+                self.voice,
+                self.language,
+                self.category,
+                self.delivery,
+                self.characters,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One hit. `at` is Unix seconds, `outcome` the script's status; seconds are of the sound and of its engine."""
+
+    stream_id: str
+    at: float
+    outcome: str
+    request: Request
+    duration: float | None
+    saved_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Events that Redis cut before anyone read them: how many, beyond the `told` that are known; of which account."""
+
+    count: int
+    told: int
+    account: str
+
+
+class UsageStreams:
+    """Reads the events of all tenants. Raises RedisError while Redis is away."""
+
+    def __init__(self, connect: Callable[[], Redis], *, abandoned_after: int = ABANDONED_AFTER) -> None:
+        """`abandoned_after`: milliseconds after which a reader counts as dead."""
+        self._connect = connect
+        self._abandoned_after = abandoned_after
+        self._scripts = Scripts()
+
+    def waiting(self) -> list[TenantRef]:
+        """The tenants that have events which nobody has written down yet."""
+        redis = self._connect()
+        tenants = [TenantRef(UUID(hex=_text(name))) for name in redis.smembers(USAGE_TENANTS)]
+        pipeline = redis.pipeline(transaction=False)
+        for tenant in tenants:
+            pipeline.xlen(redis_key(tenant, Kind.USAGE))
+        return [tenant for tenant, length in zip(tenants, pipeline.execute(), strict=True) if length]
+
+    def read(self, tenant: TenantRef) -> list[Event]:
+        """The next events, and those that a reader had in hand when it died."""
+        redis: Any = self._connect()  # its types know of no one kind of answer
+        name = redis_key(tenant, Kind.USAGE)
+        try:
+            new = redis.xreadgroup(USAGE_GROUP, READER, {name: ">"}, count=BATCH)
+        except ResponseError as error:
+            if not str(error).startswith("NOGROUP"):
+                raise
+            redis.xgroup_create(name, USAGE_GROUP, id="0", mkstream=True)
+            new = redis.xreadgroup(USAGE_GROUP, READER, {name: ">"}, count=BATCH)
+        found = list(new[0][1]) if new else []
+        if len(found) < BATCH:
+            found += redis.xautoclaim(name, USAGE_GROUP, READER, self._abandoned_after, count=BATCH)[1]
+        return list(_events(found))
+
+    def taken(self, tenant: TenantRef, events: Sequence[Event]) -> Losses:
+        """These are written down: let them go, and say what was lost."""
+        keys = [redis_key(tenant, Kind.USAGE), redis_key(tenant, Kind.ACCOUNT)]
+        arguments = [USAGE_GROUP, *(event.stream_id for event in events)]
+        redis = self._connect()
+        count, told, account = self._scripts("taken", redis)(keys=keys, args=arguments, client=redis)
+        return Losses(max(0, count), told, _text(account))
+
+    def losses_told(self, tenant: TenantRef, losses: Losses) -> None:
+        redis = self._connect()
+        arguments = [losses.told, losses.count]
+        self._scripts("lost", redis)(keys=[redis_key(tenant, Kind.ACCOUNT)], args=arguments, client=redis)
+
+
+def _events(found: Any) -> Iterator[Event]:
+    for stream_id, fields in found:
+        if fields is None:  # cut while a reader had it in hand
+            continue
+        packed = orjson.loads(fields[b"r"])
+        duration, saved = orjson.loads(fields[b"f"] or b"[null,null]")
+        request_id, key_id, engine, voice, language, category, delivery, characters = packed
+        yield Event(
+            _text(stream_id),
+            int(_text(stream_id).partition("-")[0]) / 1000,
+            _text(fields[b"o"]),
+            Request(
+                request_id=request_id,
+                key_id=key_id,
+                engine=engine,
+                voice=voice,
+                language=language,
+                category=category,
+                delivery=delivery,
+                characters=characters,
+            ),
+            duration,
+            saved,
+        )
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,142 @@
+"""Lets a request in by its rate limits and looks it up: one round trip, and what stands in for it. speaking.py asks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from synth import wiring
+from synth.cache.asking import SETTLED, Gate, Lookup, Status, Wanted
+from synth.cache.policy import Retention
+from synth.cache.usage_stream import Request
+from synth.keys import Kind, redis_key
+from synth.models.prepared import prepared_rows
+from synth.service.accounting import today
+from synth.service.purging import follow_purges
+from synth.snapshot import Snapshot
+from synth.spec import SpeechRequest
+from synth.types import Delivery
+from tenants.limits import Admission, Metered, RateLimited
+from tenants.models import Tenant
+from tenants.types import Caller
+
+MAX_ASKS = 4  # confirm, begin the account, ask, and one that a reconnect spoils
+
+
+class StaleSnapshot(Exception):  # noqa: N818
+    """The caller's snapshot is old: load it again, judge the key and the request by it, and ask again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request, by one snapshot of its tenant. The admission goes on when a later snapshot is asked."""
+
+    caller: Caller
+    snapshot: Snapshot
+    admission: Admission
+    request_id: str
+
+    def gate(self) -> Gate:
+        return Gate(
+            version=self.snapshot.version,
+            key=self.caller.key_id.hex,
+            tenant_limit=self.snapshot.limit,
+            key_limit=self.caller.limit,
+            counted=self.admission.admitted,
+        )
+
+    def note(self, found: Lookup) -> None:
+        """What Redis counted stays counted, whatever it is asked further."""
+        if found.counted and not self.admission.admitted:
+            self.admission.admitted = True
+            self.admission.allowances = found.allowances
+        self.admission.recorded = self.admission.recorded or found.recorded
+
+
+def look_up(visit: Visit, request: SpeechRequest, *, key: str, retention: Retention) -> Lookup:
+    """The one round trip; more only when the database has to tell what is right.
+
+    Raises RateLimited, and StaleSnapshot.
+    """
+    tenant, want_audio = visit.snapshot.tenant, request.delivery is not Delivery.URL
+    wanted = Wanted(
+        retention=retention,
+        want_audio=want_audio,
+        held_digest=wiring.local_cache().digest(redis_key(tenant, Kind.AUDIO, key)) if want_audio else "",
+        event=_event(visit, request),
+    )
+    return _settled(visit, lambda gate: wiring.rendition_cache().look_up(tenant, key, gate=gate, wanted=wanted))
+
+
+def admit(visit: Visit) -> None:
+    """The same for a request that looks nothing up: it is counted, and its snapshot must be the tenant's latest."""
+    _settled(visit, lambda gate: wiring.rendition_cache().admit(visit.snapshot.tenant, gate))
+
+
+def is_fresh(snapshot: Snapshot, visit: Visit | None = None) -> bool:
+    """Whether the snapshot is the tenant's latest. A `visit` is counted along, so it may raise RateLimited."""
+    try:
+        if visit is not None:
+            admit(visit)
+        elif wiring.rendition_cache().version(snapshot.tenant) != snapshot.version:
+            _require_version_of_database(snapshot)
+    except StaleSnapshot:
+        return False
+    return True
+
+
+def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
+    cache, snapshot = wiring.rendition_cache(), visit.snapshot
+    for _ in range(MAX_ASKS):
+        found = ask(visit.gate())
+        visit.note(found)
+        if found.status in SETTLED:
+            return found
+        if found.status is Status.LIMITED:
+            raise RateLimited(found.allowances)
+        if found.status is Status.UNSEEDED:
+            cache.seed(snapshot.tenant, today(snapshot.tenant))
+            continue
+        incarnation = cache.incarnation
+        _require_version_of_database(snapshot)
+        if found.status is not Status.RELOAD or not follow_purges(snapshot.tenant):
+            break  # away, behind in its purges, or ahead of a database that was restored from a backup
+        cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
+    _admit_without_redis(visit)
+    return Lookup(Status.AWAY)
+
+
+def _admit_without_redis(visit: Visit) -> None:
+    """By this process's share of the limits."""
+    if visit.admission.admitted:
+        return
+    tenant, key = visit.snapshot.tenant.id.hex, visit.caller.key_id.hex
+    limits = (("tenant", tenant, visit.snapshot.limit), ("key", key, visit.caller.limit))
+    metered = [Metered(name, bucket, limit) for name, bucket, limit in limits if limit]
+    visit.admission.allowances = wiring.local_buckets().take(metered) if metered else ()
+    visit.admission.admitted = True
+
+
+def _event(visit: Visit, request: SpeechRequest) -> bytes:
+    manner = request.spec.manner
+    return Request(
+        request_id=visit.request_id,
+        key_id=visit.caller.key_id.hex,
+        engine=manner.engine,
+        voice=manner.voice,
+        language=manner.language,
+        category=request.category,
+        delivery=request.delivery,
+        characters=request.characters,
+    ).packed()
+
+
+def _require_version_of_database(snapshot: Snapshot) -> None:
+    if _versions(tenant_id=snapshot.tenant.id) != [snapshot.version]:
+        raise StaleSnapshot
+
+
+@prepared_rows
+def _versions(tenant_id: Any) -> QuerySet[Tenant, int]:
+    return Tenant.objects.filter(id=tenant_id).order_by().values_list("snapshot_version", flat=True)
