@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,10 @@ SECONDS_PER_HOUR = 3600
 WATT_SECONDS_PER_KWH = 3_600_000
 TO_THE_MILLISECOND = Decimal("0.001")
 TO_THE_MILLIONTH = Decimal("0.000001")
+DEFAULT_DAYS = 30
+MAX_DAYS = 366
+# Far enough from the ends of the calendar to count some days on and back.
+CALENDAR = (date(2000, 1, 1), date(2999, 12, 31))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,15 @@ class Savings:
     @cached_property
     def total(self) -> Saved:
         return sum((day.saved for day in self.days), Saved())
+
+
+def period(first: date | None, last: date | None) -> tuple[date, date] | None:
+    """The days that are meant, both included; None when they are too many, or in the wrong order."""
+    last = last or datetime.now(UTC).date()
+    if not all(CALENDAR[0] <= day <= CALENDAR[1] for day in (first or last, last)):
+        return None
+    first = first or last - timedelta(days=DEFAULT_DAYS - 1)
+    return (first, last) if 0 <= (last - first).days < MAX_DAYS else None
 
 
 def savings(first: date, last: date, *, tenant: TenantRef | None = None) -> Savings:

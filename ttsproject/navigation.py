@@ -17,6 +17,7 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
             (_("Syntheses"), "graphic_eq", "synth", "synthesis"),
             (_("TTL rules"), "timer", "synth", "policy"),
             (_("Engine cards"), "memory", "synth", "enginecardrow"),
+            (_("Savings"), "savings", "synth", "engineday"),
         ),
     ),
     (

@@ -5,6 +5,7 @@ from synth.admin.entries import EntryAdmin
 from synth.admin.jobs import JobAdmin
 from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
+from synth.admin.savings import SavingsAdmin
 from synth.admin.syntheses import SynthesisAdmin
 
-__all__ = ["EngineCardAdmin", "EntryAdmin", "JobAdmin", "PolicyAdmin", "RenderingAdmin", "SynthesisAdmin"]
+__all__ = ["EngineCardAdmin", "EntryAdmin", "JobAdmin", "PolicyAdmin", "RenderingAdmin", "SavingsAdmin", "SynthesisAdmin"]

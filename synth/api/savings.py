@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -16,15 +16,11 @@ from rest_framework.views import APIView
 
 from synth.api.serializers import Body, refusals
 from synth.fields import MAX_UNKNOWN_TOLD
-from synth.savings import Saved, Savings, savings
+from synth.savings import MAX_DAYS, Saved, Savings, period, savings
 from tenants.authentication import caller_of
 from tenants.errors import untranslated as _
 from tenants.scopes import SPEECH_READ
 
-DEFAULT_DAYS = 30
-MAX_DAYS = 366
-# Far enough from the ends of the calendar to count some days on and back.
-CALENDAR = (date(2000, 1, 1), date(2999, 12, 31))
 TOO_LONG = _("From the first day to the last it must be 1 to %(maximum)s days, in the years 2000 to 2999.")
 
 
@@ -43,15 +39,11 @@ class Period(Body):
             told = ErrorDetail(gettext("There is no such field."), code="unknown_field")
             raise serializers.ValidationError({name[:64]: [told] for name in unknown})
         given: Mapping[str, date] = super().to_internal_value(data)
-        return {"days": self._days(given.get("from"), given.get("to") or datetime.now(UTC).date())}
-
-    def _days(self, first: date | None, last: date) -> tuple[date, date]:
-        if all(CALENDAR[0] <= day <= CALENDAR[1] for day in (first or last, last)):
-            first = first or last - timedelta(days=DEFAULT_DAYS - 1)
-            if 0 <= (last - first).days < MAX_DAYS:
-                return first, last
-        told = ErrorDetail(gettext(TOO_LONG) % {"maximum": MAX_DAYS}, code="out_of_range")
-        raise serializers.ValidationError({"from": [told]})
+        days = period(given.get("from"), given.get("to"))
+        if days is None:
+            told = ErrorDetail(gettext(TOO_LONG) % {"maximum": MAX_DAYS}, code="out_of_range")
+            raise serializers.ValidationError({"from": [told]})
+        return {"days": days}
 
 
 class SavedSerializer(Body):
@@ -81,8 +73,8 @@ class SavingsSerializer(Body):
     days = DaySavedSerializer(many=True)
 
     def get_fields(self) -> dict[str, Any]:
-        period = {"from": serializers.DateField(), "to": serializers.DateField()}
-        return period | super().get_fields()
+        days = {"from": serializers.DateField(), "to": serializers.DateField()}
+        return days | super().get_fields()
 
 
 class SavingsReport(APIView):
@@ -95,9 +87,9 @@ class SavingsReport(APIView):
     )
     def get(self, request: Request) -> Response:
         """What the cache saved you, by day and engine. An estimate from measured engine time."""
-        period = Period(data=request.query_params)
-        period.is_valid(raise_exception=True)
-        first, last = period.validated_data["days"]
+        asked = Period(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        first, last = asked.validated_data["days"]
         return Response(savings_body(savings(first, last, tenant=caller_of(request).tenant)))
 
 
