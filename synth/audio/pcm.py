@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth.audio.container import write_file
-from synth.audio.loudness import limit_peaks, loudness, set_loudness
+from synth.audio.limiter import limit_peaks
+from synth.audio.loudness import loudness, set_loudness
 from synth.audio.samples import from_int16, resample, to_int16
 from synth.errors import Retryable
 from synth.types import Pcm
@@ -85,7 +86,7 @@ def from_flac(data: bytes) -> Pcm:
     if values.shape[1] != 1:
         raise CorruptAudio("the stored segment has more than one channel")
     # A frame's own checksum has 16 bits, and libsndfile does not compare the header's digest of all samples.
-    digest = hashlib.md5(values.astype("<i2").tobytes(), usedforsecurity=False).digest()
+    digest = hashlib.md5(values.astype("<i2", copy=False), usedforsecurity=False).digest()
     if data[:4] != b"fLaC" or data[MD5_IN_FLAC] != digest:
         raise CorruptAudio("the stored segment's samples do not match their checksum")
     return Pcm(from_int16(values[:, 0]), rate)

@@ -23,8 +23,9 @@ def to_int16(samples: NDArray[np.float32]) -> NDArray[np.int16]:
     """
     import numpy as np
 
-    scaled = np.rint(samples.astype(np.float64) * FULL_SCALE)
-    return np.clip(scaled, -FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
+    scaled = samples * np.float32(FULL_SCALE)  # a power of two: nothing is lost in single precision
+    np.rint(scaled, out=scaled)
+    return np.clip(scaled, -FULL_SCALE, FULL_SCALE - 1, out=scaled).astype(np.int16)
 
 
 def from_int16(values: NDArray[np.int16]) -> NDArray[np.float32]:

@@ -45,7 +45,7 @@ def _frames(pcm: Pcm, bitrate: int) -> Iterator[bytes]:
     import lameenc
 
     encoder = lameenc.Encoder()
-    encoder.silence()  # else LAME writes to the worker's standard error
+    encoder.silence()  # else LAME would report to the worker's standard error
     encoder.set_channels(1)
     encoder.set_in_sample_rate(pcm.sample_rate)
     encoder.set_out_sample_rate(pcm.sample_rate)

@@ -5,8 +5,11 @@ import math
 import numpy as np
 import pyloudnorm
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from synth.audio.loudness import CHUNK_STEPS, GATING_STEP_S, limit_peaks, loudness, set_loudness, true_peak
+from synth.audio.limiter import METER_MARGIN_DB, limit_peaks, true_peak
+from synth.audio.loudness import CHUNK_STEPS, STEPS_PER_S, loudness, set_loudness
 from synth.types import Pcm
 
 from .signals import after, ebur128, silence, sine, speech_like
@@ -43,11 +46,22 @@ def test_our_meter_agrees_with_the_other_one() -> None:
 
 
 def test_sound_longer_than_a_chunk_is_measured_as_a_whole() -> None:
-    seconds = CHUNK_STEPS * GATING_STEP_S
+    seconds = CHUNK_STEPS / STEPS_PER_S
     pcm = after(speech_like(seconds * 0.9, level=0.02), silence(10.0), speech_like(20.0, level=0.3))
     assert pcm.duration > seconds * 1.2
     assert loudness(pcm) == pytest.approx(ebur128(pcm)[0], abs=0.15)
     assert loudness(pcm) == pytest.approx(pyloudnorm.Meter(24000).integrated_loudness(pcm.samples), abs=0.01)
+
+
+def test_a_gating_block_that_is_not_whole_does_not_count() -> None:
+    tone = sine(1.0, level=0.1)
+    assert loudness(after(tone, silence(0.09))) == loudness(tone) == pytest.approx(ebur128(tone)[0], abs=0.1)
+
+
+@pytest.mark.parametrize("rate", [11025, 22050, 44100])
+def test_gating_steps_that_are_no_whole_number_of_samples_do_not_drift(rate: int) -> None:
+    pcm = after(*(speech_like(0.77, rate, level=level) for level in (0.3, 0.02, 0.1) * 6))
+    assert loudness(pcm) == pytest.approx(ebur128(pcm)[0], abs=0.15)
 
 
 @pytest.mark.parametrize("target", [-14.0, -9.0, -3.0])
@@ -97,6 +111,25 @@ def test_a_peak_between_the_samples_counts() -> None:
 def test_sound_below_the_ceiling_is_not_touched() -> None:
     pcm = speech_like(1.0)
     assert limit_peaks(pcm) is pcm
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    length=st.integers(1, 40_000),
+    rate=st.sampled_from([8000, 22050, 24000, 48000]),
+    level=st.floats(0.001, 0.5),
+    knocks=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.floats(-1.5, 1.5)), max_size=8),
+    target=st.floats(-30.0, -3.0),
+)
+def test_no_true_peak_is_ever_left_above_the_ceiling(
+    length: int, rate: int, level: float, knocks: list[tuple[float, float]], target: float
+) -> None:
+    samples = speech_like(length / rate + 0.1, rate, level=level).samples[:length].copy()
+    for place, height in knocks:
+        samples[int(place * length)] += np.float32(height)
+    result = set_loudness(Pcm(samples, rate), target)
+    assert len(result.samples) == length
+    assert true_peak(result) <= 10 ** ((CEILING - METER_MARGIN_DB) / 20) * (1 + 1e-5)
 
 
 def test_limiting_is_local() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from synth.audio.pcm import CorruptAudio, from_flac, to_flac
-from synth.audio.samples import from_int16
+from synth.audio.samples import from_int16, to_int16
 from synth.errors import Retryable
 from synth.types import Pcm
 
@@ -27,6 +27,15 @@ def test_16_bit_samples_come_back_exactly(values: np.ndarray, rate: int) -> None
     assert back.sample_rate == rate
     assert back.samples.dtype == np.float32
     assert np.array_equal(back.samples, pcm.samples)
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples=arrays.arrays(np.float32, st.integers(1, 500), elements=st.floats(-2, 2, width=32)))
+def test_rounding_in_single_precision_is_exact(samples: np.ndarray) -> None:
+    before = samples.copy()
+    exact = np.clip(np.rint(samples.astype(np.float64) * 32768), -32768, 32767)
+    assert np.array_equal(to_int16(samples), exact)
+    assert np.array_equal(samples, before), "the samples given are not written to"
 
 
 def test_other_samples_are_rounded_to_the_nearest_step_and_then_stay() -> None:
