@@ -16,6 +16,7 @@ from unfold.decorators import action, display
 
 from synth import service
 from synth.admin import filters
+from synth.admin.base import excerpt
 from synth.admin.rule_words import kept, matched
 from synth.admin.suggesting import SuggestingInput, engine_names, voice_names
 from synth.admin.which_rule import QuestionForm, answer
@@ -38,7 +39,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at r
 class PolicyAdmin(ServiceAdmin):
     form = PolicyForm
     paginator = Paginator  # a bounded number for each tenant: few
-    list_display = ["name", "tenant_name", "priority", "enabled", "matches", "keeps", "updated_at"]
+    list_display = ["rule_name", "tenant_name", "priority", "enabled", "matches", "keeps", "updated_at"]
     list_select_related = ["tenant"]
     list_filter = ["enabled", filters.TENANT, "pinned", "never_cache"]
     search_fields = ["note", "category", "engine", "voice", "tenant__slug"]
@@ -102,8 +103,8 @@ class PolicyAdmin(ServiceAdmin):
     # --- Columns --------------------------------------------------------------------------------------------------
 
     @display(description=_("rule"), ordering="note")
-    def name(self, policy: Policy) -> str:
-        return str(policy)
+    def rule_name(self, policy: Policy) -> str:
+        return excerpt(str(policy))
 
     @display(description=_("tenant"), ordering="tenant__name")
     def tenant_name(self, policy: Policy) -> str:

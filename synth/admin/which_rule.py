@@ -8,17 +8,17 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.utils.formats import date_format
-from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from synth import service
-from synth.admin.base import link
+from synth.admin.base import excerpt, link
 from synth.admin.rule_words import duration, kept, matched, reasons, retained
 from synth.admin.suggesting import SuggestingInput, engine_names, voice_names
-from synth.models import Policy
+from synth.cache.policy import Retention
+from synth.models import Entry, Policy
 from synth.service import Explanation, Question
 from synth.service.explaining import StoredForm
 from synth.spec import MAX_WAITING_CHARACTERS
@@ -29,7 +29,6 @@ STATES = {
     "fresh": _("fresh"),
     "stale": _("served old, and made anew"),
     "expired": _("expired"),
-    "absent": _("not stored"),
     "unused": _("not used: never cached"),
 }
 
@@ -72,11 +71,12 @@ def answer(form: QuestionForm) -> dict[str, Any] | None:
         return None
     winner = explanation.rows.get(explanation.retention.rule)
     return {
-        "winner": link("synth_policy", winner.pk, winner) if winner else "",
+        "winner": link("synth_policy", winner.pk, excerpt(str(winner))) if winner else "",
         "kept": retained(explanation.retention),
         "subject": explanation.subject,
         "rules": _rules(explanation, winner),
         "forms": _forms(explanation),
+        "absent": ", ".join(form.format for form in explanation.forms if form.entry is None),
         "sentences": explanation.sentences,
         "stored_sentences": explanation.stored_sentences if explanation.retention.store else 0,
     }
@@ -97,8 +97,8 @@ def _rules(explanation: Explanation, winner: Policy | None) -> dict[str, Any]:
         policy = explanation.rows[verdict.rule.id]
         rows.append(
             [
-                link("synth_policy", policy.pk, policy),
-                reasons(verdict, explanation.subject, str(winner)),
+                link("synth_policy", policy.pk, excerpt(str(policy))),
+                reasons(verdict, explanation.subject, excerpt(str(winner))),
                 policy.priority,
                 policy.tenant.name if policy.tenant else gettext("all tenants"),
                 matched(policy),
@@ -110,23 +110,17 @@ def _rules(explanation: Explanation, winner: Policy | None) -> dict[str, Any]:
 
 def _forms(explanation: Explanation) -> dict[str, Any]:
     headers = [_("format"), _("now"), _("age"), _("of at most"), _("made"), _("entry")]
-    return {"headers": headers, "rows": [_form(form, explanation) for form in explanation.forms]}
+    rows = [_form(form, form.entry, explanation.retention) for form in explanation.forms if form.entry]
+    return {"headers": headers, "rows": rows}
 
 
-def _form(form: StoredForm, explanation: Explanation) -> list[Any]:
-    kept_for = explanation.retention
-    if form.entry is None:
-        return [form.format, STATES["absent"], "", "", "", ""]
-    pinned = kept_for.pinned or form.entry.pinned
+def _form(form: StoredForm, entry: Entry, retention: Retention) -> list[Any]:
+    pinned = retention.pinned or entry.pinned
     return [
         form.format,
-        STATES[form.state if kept_for.store else "unused"],
+        STATES[form.state if retention.store else "unused"],
         duration(form.age),
-        gettext("pinned") if pinned else duration(kept_for.max_age),
-        date_format(localtime(form.entry.made_at), "DATETIME_FORMAT"),
-        _entry_link(form),
+        gettext("pinned") if pinned else duration(retention.max_age),
+        date_format(localtime(entry.made_at), "DATETIME_FORMAT"),
+        link("synth_entry", entry.pk, entry.key[:12]),
     ]
-
-
-def _entry_link(form: StoredForm) -> SafeString | str:
-    return link("synth_entry", form.entry.pk, form.entry.key[:12]) if form.entry else ""

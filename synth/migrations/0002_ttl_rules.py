@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 ('engine', models.CharField(blank=True, default='', help_text='Empty: any.', max_length=64, verbose_name='engine')),
                 ('voice', models.CharField(blank=True, default='', help_text='Its name without the engine. Empty: any.', max_length=128, verbose_name='voice')),
                 ('min_characters', models.PositiveIntegerField(blank=True, help_text='Of the text as it is spoken. Empty: any.', null=True, verbose_name='characters, at least')),
-                ('max_characters', models.PositiveIntegerField(blank=True, null=True, verbose_name='characters, at most')),
+                ('max_characters', models.PositiveIntegerField(blank=True, help_text='Of the text as it is spoken. Empty: any.', null=True, verbose_name='characters, at most')),
                 ('max_age', models.PositiveBigIntegerField(blank=True, help_text='A day is 86400. Empty: the default of this installation.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(315360000)], verbose_name='TTL in seconds')),
                 ('pinned', models.BooleanField(default=False, help_text='Never expires.', verbose_name='pinned')),
                 ('never_cache', models.BooleanField(default=False, help_text='Neither stored nor taken from what is stored.', verbose_name='never cache')),

@@ -63,7 +63,9 @@ class Policy(models.Model):
     min_characters = models.PositiveIntegerField(
         _("characters, at least"), null=True, blank=True, help_text=_("Of the text as it is spoken. Empty: any.")
     )
-    max_characters = models.PositiveIntegerField(_("characters, at most"), null=True, blank=True)
+    max_characters = models.PositiveIntegerField(
+        _("characters, at most"), null=True, blank=True, help_text=_("Of the text as it is spoken. Empty: any.")
+    )
     max_age = models.PositiveBigIntegerField(
         _("TTL in seconds"),
         null=True,

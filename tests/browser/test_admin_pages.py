@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,13 +14,14 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page
 
 from synth import cards, wiring
-from synth.models import EngineCardRow, Entry
+from synth.models import EngineCardRow, Entry, Policy
 from synth.models.states import State
 from tests.synth.admin.pages import LISTS, list_of, page_of
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_entry, make_work, publish_card
 from tests.world import make_world
 
 pytestmark = pytest.mark.browser
+WHICH = "admin:synth_policy_which_rule"
 PASSWORD = "the password of the tests"
 # Set to a folder to keep a picture of each page.
 PICTURES = os.environ.get("BROWSER_PICTURES", "")
@@ -58,8 +60,19 @@ def site(live_server, settings, tmp_path) -> Iterator[Site]:
     make_entry(world.stranger.tenant, "长" * 500, format="pcm")
     segment = Entry.objects.filter(kind=Entry.Kind.SEGMENT).first()
     card = EngineCardRow.objects.get(name="kokoro")
+    rules = [
+        Policy.objects.create(note="w" * 200, tenant=world.owner.tenant, priority=1, category="a" * 64, max_age=60),
+        Policy.objects.create(
+            note="Menus are asked for all day", voice="zf_one", min_characters=2, max_age=86_400, stale=3600,
+            hot_hits=5, hot_window=3600, hot_factor=7.0, hot_ceiling=604_800,
+        ),
+        Policy.objects.create(never_cache=True, priority=200),
+    ]  # fmt: skip
+    question = urlencode({"tenant": world.owner.tenant.id, "text": CHINESE})
     rows = [*entries, segment, done.job, waiting.job, done.rendering, done.syntheses[0], card]
     addresses = [reverse("admin:index"), *map(list_of, LISTS), *map(page_of, rows)]
+    addresses += [list_of("policy"), reverse("admin:synth_policy_add"), page_of(rules[1])]
+    addresses += [reverse(WHICH), f"{reverse(WHICH)}?{question}"]
     yield Site(live_server.url, addresses, page_of(segment), page_of(waiting.job))
     wiring.forget_parts()
 
@@ -74,7 +87,8 @@ def log_in(page: Page, site: Site) -> None:
 
 def picture(page: Page, address: str, name: str) -> None:
     if PICTURES:
-        file = f"{address.strip('/').replace('/', '-')}-{name}.png"
+        path, asked, _ = address.partition("?")
+        file = f"{path.strip('/').replace('/', '-')}{'-asked' if asked else ''}-{name}.png"
         page.screenshot(path=Path(PICTURES) / file, full_page=True)
 
 
