@@ -11,7 +11,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext
@@ -52,7 +52,7 @@ class SavingsAdmin(ReadOnlyAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = PeriodForm(request.GET)
+        form = PeriodForm(_with_days(request.GET))
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -64,13 +64,21 @@ class SavingsAdmin(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/synth/savings.html", context)
 
 
+def _with_days(asked: QueryDict) -> dict[str, Any]:
+    """Days that were left out are shown in the form, too."""
+    whole = period(None, None)
+    if asked or whole is None:
+        return asked.dict()
+    return {"first": whole[0].isoformat(), "last": whole[1].isoformat()}
+
+
 def _page(form: PeriodForm) -> dict[str, Any]:
     tenant: Tenant | None = form.cleaned_data["tenant"]
     report = savings(*form.cleaned_data["days"], tenant=tenant.ref if tenant else None)
     return {
         "first": report.first,
         "last": report.last,
-        "cards": [(title, tell(report.total, report)) for title, tell in COLUMNS if _is_known(tell, report)],
+        "cards": [(title, tell(report.total, report)) for title, _short, tell in COLUMNS if _is_known(tell, report)],
         "chart": _chart(report),
         "days": _days(report),
         "engines": _engines(report),
@@ -104,14 +112,15 @@ def _energy(saved: Saved, report: Savings) -> str | None:  # noqa: ARG001 - the 
 
 
 Teller = Callable[[Saved, Savings], str | None]
-COLUMNS: tuple[tuple[Any, Teller], ...] = (
-    (_("Hits"), lambda saved, _report: _count(saved.hits)),
-    (_("Characters of hits"), lambda saved, _report: _count(saved.characters)),
-    (_("Characters reused by misses"), lambda saved, _report: _count(saved.reused_characters)),
-    (_("Engine time saved"), lambda saved, _report: _seconds(saved.engine_seconds)),
-    (_("Engine time spent"), lambda saved, _report: _seconds(saved.engine_seconds_spent)),
-    (_("Money saved"), _money),
-    (_("Energy saved"), _energy),
+# The title of a card, and the shorter one of a column.
+COLUMNS: tuple[tuple[Any, Any, Teller], ...] = (
+    (_("Hits"), _("hits"), lambda saved, _report: _count(saved.hits)),
+    (_("Characters of hits"), _("characters"), lambda saved, _report: _count(saved.characters)),
+    (_("Characters reused by misses"), _("reused"), lambda saved, _report: _count(saved.reused_characters)),
+    (_("Engine time saved"), _("saved"), lambda saved, _report: _seconds(saved.engine_seconds)),
+    (_("Engine time spent"), _("spent"), lambda saved, _report: _seconds(saved.engine_seconds_spent)),
+    (_("Money saved"), _("money"), _money),
+    (_("Energy saved"), _("energy"), _energy),
 )
 
 
@@ -122,21 +131,21 @@ def _is_known(tell: Teller, report: Savings) -> bool:
 
 def _days(report: Savings) -> dict[str, Any]:
     """The newest first; days on which nothing happened are left out."""
-    columns = [(title, tell) for title, tell in COLUMNS if _is_known(tell, report)]
-    rows = [_row(day.saved, report, columns, date_format(day.day)) for day in reversed(report.days) if day.engines]
+    columns = [(title, tell) for _long, title, tell in COLUMNS if _is_known(tell, report)]
+    rows = [_row(day.saved, report, columns, day.day.isoformat()) for day in reversed(report.days) if day.engines]
     return {"headers": [_("day"), *(title for title, _tell in columns)], "rows": rows}
 
 
 def _engines(report: Savings) -> dict[str, Any]:
     """Each engine over all the days, with the rate that the last of them reckons with."""
-    columns = [(title, tell) for title, tell in COLUMNS if _is_known(tell, report)]
+    columns = [(title, tell) for _long, title, tell in COLUMNS if _is_known(tell, report)]
     sums: dict[str, Saved] = {}
     rates: dict[str, str] = {}
     for item in (item for day in report.days for item in day.engines):
         sums[item.engine] = sums.get(item.engine, Saved()) + item.saved
         rates[item.engine] = "" if item.rate is None else f"{number_format(item.rate * 1000, 1)} ms"
     rows = [[*_row(saved, report, columns, engine), rates[engine]] for engine, saved in sorted(sums.items())]
-    return {"headers": [_("engine"), *(title for title, _tell in columns), _("time per character")], "rows": rows}
+    return {"headers": [_("engine"), *(title for title, _tell in columns), _("per character")], "rows": rows}
 
 
 def _row(saved: Saved, report: Savings, columns: list[tuple[Any, Teller]], first: str) -> list[str]:

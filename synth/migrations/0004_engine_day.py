@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'day of an engine',
-                'verbose_name_plural': 'days of engines',
+                'verbose_name_plural': 'savings',
                 'ordering': ['-day', 'engine'],
                 'indexes': [models.Index(fields=['day', 'engine'], name='engine_day_day')],
                 'constraints': [models.UniqueConstraint(fields=('tenant', 'engine', 'day'), name='one_engine_day')],

@@ -26,7 +26,7 @@ class EngineDay(models.Model):
 
     class Meta:
         verbose_name = _("day of an engine")
-        verbose_name_plural = _("days of engines")
+        verbose_name_plural = _("savings")  # what its page shows
         ordering = ["-day", "engine"]
         constraints = [models.UniqueConstraint(fields=["tenant", "engine", "day"], name="one_engine_day")]
         indexes = [models.Index(fields=["day", "engine"], name="engine_day_day")]

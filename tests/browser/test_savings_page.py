@@ -1,0 +1,74 @@
+"""The savings' page in a real browser: it fits a desk and a telephone, draws its chart, and asks for days by a form."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+from playwright.sync_api import Browser
+
+from tests.browser.test_admin_pages import OVERFLOW, PASSWORD
+from tests.synth.admin.pages import list_of
+from tests.synth.savings.world import measured, moment, request
+from tests.world import make_world
+
+pytestmark = pytest.mark.browser
+PICTURES = os.environ.get("BROWSER_PICTURES", "")
+DRAWN = """() => {
+  const canvas = document.querySelector("canvas.chart");
+  const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  return pixels.some((value) => value > 0);
+}"""
+
+
+@pytest.fixture
+def address(live_server, settings) -> str:
+    settings.REFRAIN = {
+        **settings.REFRAIN,
+        "GPU_PRICE_PER_HOUR": {"": 1.8},
+        "CURRENCY": "EUR",
+        "ENGINE_WATTS": {"": 400.0},
+    }
+    User.objects.create_superuser("root", password=PASSWORD)
+    world = make_world()
+    today = datetime.now(UTC).date()
+    for number in range(0, 30, 2):
+        day = today - timedelta(days=number)
+        for engine in ("kokoro", "hibari"):
+            spent = 900.0 + 100 * number
+            measured(world.owner.tenant, day, engine, runs=90, characters=9000, engine_seconds=spent, audio_seconds=2e3)
+            request(world.owner.tenant, moment(day), 70_000 - 2000 * number, engine=engine)
+            request(world.stranger.tenant, moment(day), 15_000, engine=engine)
+    url: str = live_server.url
+    return url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_and_draws(address: str, chromium: Browser, width: int, scheme: str) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, locale="en")
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(f"{said.text} {said.location}") if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(address + reverse("admin:login"))
+    page.fill("input[name=username]", "root")
+    page.fill("input[name=password]", PASSWORD)
+    page.click("button[type=submit]")
+    page.wait_for_url(address + reverse("admin:index"))
+    page.goto(address + list_of("engineday"))
+    page.wait_for_load_state("networkidle")
+    page.wait_for_function(DRAWN)
+    page.wait_for_timeout(0 if not PICTURES else 1200)  # the bars grow
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"savings-{width}-{scheme}.png", full_page=True)
+    assert page.evaluate(OVERFLOW) <= 0
+    assert not complaints
+    page.select_option("select[name=tenant]", label="Stranger")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_load_state("networkidle")
+    assert page.locator("select[name=tenant] option:checked").inner_text() == "Stranger"
+    assert not complaints
