@@ -4,7 +4,7 @@ import logging
 
 from celery import shared_task
 
-from synth import service, worker
+from synth import hits, service, worker
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,11 @@ def drain_actions() -> None:
 @shared_task(name="synth.sweep_objects")
 def sweep_objects() -> None:
     service.sweep_objects()
+
+
+@shared_task(name="synth.count_days")
+def count_days() -> None:
+    hits.count_finished_days()
 
 
 @shared_task(name="synth.sweep")

@@ -85,6 +85,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "synth.sweep", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
     "sweep_objects": {"task": "synth.sweep_objects", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
+    "count_days": {"task": "synth.count_days", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
     "usage": {"task": "synth.drain_usage", "schedule": 1.0, "options": {"queue": "io", "expires": 2}},
 }
 

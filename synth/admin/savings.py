@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
-from django.utils.formats import date_format, number_format
+from django.utils.formats import number_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
@@ -166,14 +165,10 @@ def _chart(report: Savings) -> str:
 
     return json.dumps(
         {
-            "labels": [_short(day.day) for day in report.days],
+            "labels": [f"{day.day:%m-%d}" for day in report.days],
             "datasets": [
                 bars(gettext("Saved"), "var(--color-primary-600)", lambda day: day.saved.engine_seconds),
                 bars(gettext("Spent"), "var(--color-base-400)", lambda day: day.saved.engine_seconds_spent),
             ],
         }
     )
-
-
-def _short(day: date) -> str:
-    return date_format(day, "SHORT_DATE_FORMAT")

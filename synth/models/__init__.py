@@ -2,7 +2,7 @@
 
 from synth.models.curation import CurationAction, CurationLine
 from synth.models.engine_card import EngineCardRow
-from synth.models.engine_day import EngineDay
+from synth.models.engine_day import CountedDay, EngineDay
 from synth.models.entry import Entry
 from synth.models.job import Job
 from synth.models.policy import Policy
@@ -11,6 +11,7 @@ from synth.models.rendering import Rendering, RenderingPart
 from synth.models.synthesis import Synthesis
 
 __all__ = [
+    "CountedDay",
     "CurationAction",
     "CurationLine",
     "DiscardedObject",
