@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from synth import metrics
 
@@ -12,14 +13,16 @@ SETTLED_AFTER = 2.5  # pauses without a failure
 
 
 class Breaker:
-    """Closed: all pass. Open: none pass for `pause` seconds, then one tries.
+    """Closed: all pass. Open: none pass for `pause` seconds, then one tries, or `probe` does beside the requests.
 
     Logs and counts once an episode: what fails again within some pauses after a success was never really back.
     """
 
-    def __init__(self, name: str, *, pause: float = 2.0) -> None:
+    def __init__(self, name: str, *, pause: float = 2.0, probe: Callable[[], object] | None = None) -> None:
         self._name = name
         self._pause = pause
+        self._probe = probe
+        self._probing = threading.Lock()
         self._lock = threading.Lock()
         self._open_until = 0.0
         self._failed_at = 0.0
@@ -33,7 +36,7 @@ class Breaker:
         return self._open
 
     def allows(self) -> bool:
-        """Whether to try now. While open, every `pause` seconds one caller is let through."""
+        """Whether to try now. While open, every `pause` seconds one caller is let through, or has the probe made."""
         if not self._open:
             return True
         with self._lock:
@@ -41,11 +44,30 @@ class Breaker:
             if now < self._open_until:
                 return False
             self._open_until = now + self._pause
+        if self._probe is None:
             return True
+        threading.Thread(target=self._try, args=(self._probe,), name="probe", daemon=True).start()
+        return False
+
+    def _try(self, probe: Callable[[], object]) -> None:
+        if not self._probing.acquire(blocking=False):
+            return
+        try:
+            probe()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the part is not back
+            self.failed(error)
+        else:
+            self._close()
+        finally:
+            self._probing.release()
 
     def succeeded(self) -> None:
-        if not self._in_trouble:
+        """To be told after each call. Where there is a probe it alone closes the breaker: it knows what shows most."""
+        if not self._in_trouble or (self._open and self._probe):
             return
+        self._close()
+
+    def _close(self) -> None:
         with self._lock:
             self._open = False
             settled = self._in_trouble and time.monotonic() >= self._failed_at + SETTLED_AFTER * self._pause

@@ -24,6 +24,7 @@ from synth.storage.base import ObjectStore
 from tenants.limits import LocalBuckets
 
 STORES = ExtensionPoint("synth.storage")
+PROBE = "rf1:probe"
 
 
 def redis() -> Redis:
@@ -42,7 +43,12 @@ def redis_unless_away() -> Redis:
 @cache
 def redis_breaker() -> Breaker:
     """One for all that this process asks of Redis: who finds it away spares the others the time-out."""
-    return Breaker("the cache")
+    return Breaker("the cache", probe=_write_to_redis)
+
+
+def _write_to_redis() -> None:
+    """What shows that Redis is back: a replica and a full one would answer a question."""
+    redis().set(PROBE, 1, px=1000)
 
 
 @cache
@@ -78,7 +84,7 @@ def object_store() -> ObjectStore:
     module = STORES.load(name)
     store: ObjectStore = module.open_store(conf().storage_options[name])
     if getattr(module, "REMOTE", False):
-        return GuardedStore(store, Breaker("the object store", pause=1.0))
+        return GuardedStore(store)
     return store
 
 

@@ -193,6 +193,7 @@ class Stack:
             **os.environ,
             "DATABASE_URL": self.seeded.url,
             "REDIS_URL": self.redis.url,
+            "CELERY_BROKER_URL": self.redis.url,
             "REFRAIN_VAR_DIR": str(self.directory),
             "REFRAIN_PUBLIC_URL": f"http://127.0.0.1:{self.public_port}",
             "REFRAIN_ENGINE_PACKAGES": "tests.engines",

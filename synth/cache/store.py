@@ -113,12 +113,12 @@ class RenditionCache:
         self._run("fill", keys, arguments, default=None)
 
     def forget(self, tenant: TenantRef, key: str) -> None:
-        self._guarded(lambda redis: redis.delete(*_entry_keys(tenant, key)), default=0, proves=False)
+        self._guarded(lambda redis: redis.delete(*_entry_keys(tenant, key)), default=0)
 
     def purge_number(self, tenant: TenantRef) -> int | None:
         """How far Redis has followed the tenant's purges; None when it is away."""
         name = redis_key(tenant, Kind.PURGES)
-        found = self._guarded(lambda redis: redis.get(name) or b"0", default=None, always=True, proves=False)
+        found = self._guarded(lambda redis: redis.get(name) or b"0", default=None, always=True)
         return None if found is None else int(found)
 
     def purge(self, tenant: TenantRef, keys: Sequence[str], *, since: int, upto: int) -> bool:
@@ -138,7 +138,7 @@ class RenditionCache:
 
     def forget_purge_number(self, tenant: TenantRef) -> None:
         name = redis_key(tenant, Kind.PURGES)
-        self._guarded(lambda redis: redis.delete(name), default=0, always=True, proves=False)
+        self._guarded(lambda redis: redis.delete(name), default=0, always=True)
 
     def publish_versions(self, versions: Mapping[UUID, int]) -> bool:
         """Tell every process of new snapshot versions. Tried even while the breaker is open: the others may well
@@ -173,7 +173,7 @@ class RenditionCache:
     def version(self, tenant: TenantRef) -> int | None:
         """The tenant's snapshot version; None when Redis is away, knows none, or cannot be believed yet."""
         name = redis_key(tenant, Kind.VERSION)
-        value = self._guarded(lambda redis: redis.get(name), default=None, proves=False)
+        value = self._guarded(lambda redis: redis.get(name), default=None)
         return None if value is None or not self._is_confirmed(tenant) else int(value)
 
     def _is_confirmed(self, tenant: TenantRef) -> bool:
@@ -186,13 +186,8 @@ class RenditionCache:
             lambda redis: self._scripts(name, redis)(keys=keys, args=arguments, client=redis), default=default
         )
 
-    def _guarded(
-        self, call: Callable[[Redis], Answer], *, default: Answer, always: bool = False, proves: bool = True
-    ) -> Answer:
-        """`always`: also while the breaker is open. `proves`: success says that Redis is back, since the call writes:
-
-        a replica or a full Redis answers the others, and would open and close the breaker in turns.
-        """
+    def _guarded(self, call: Callable[[Redis], Answer], *, default: Answer, always: bool = False) -> Answer:
+        """`always`: also while the breaker is open."""
         if not self._breaker.allows() and not always:
             return default
         try:
@@ -202,8 +197,7 @@ class RenditionCache:
             self._breaker.failed(error)
             self._incarnation.was_away()
             return default
-        if proves:
-            self._breaker.succeeded()
+        self._breaker.succeeded()
         return answer
 
 

@@ -1,13 +1,16 @@
 """A store over a network, behind a circuit breaker; `synth.wiring` puts it around those that say REMOTE."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
 from synth.breaker import Breaker
-from synth.errors import ObjectMissing, StorageUnavailable
+from synth.errors import ObjectMissing, Permanent, StorageUnavailable
 from synth.storage.base import ObjectInfo, ObjectStore
 
 Answer = TypeVar("Answer")
+
+PROBED = "probe"
 
 
 class GuardedStore:
@@ -16,11 +19,12 @@ class GuardedStore:
     Writes always try. They are a worker's, have few attempts, and should not spend them on a breaker.
     """
 
-    def __init__(self, store: ObjectStore, breaker: Breaker) -> None:
+    def __init__(self, store: ObjectStore, *, pause: float = 2.0) -> None:
         self._store = store
-        self._breaker = breaker
+        self._breaker = Breaker("the object store", pause=pause, probe=self._look)
 
     def put(self, name: str, data: bytes, media_type: str) -> None:
+        self._breaker.allows()  # has it tried, so that the readers of this process learn of it
         self._told(lambda: self._store.put(name, data, media_type))
 
     def get(self, name: str) -> bytes:
@@ -38,6 +42,11 @@ class GuardedStore:
     def url(self, name: str, *, expires_in: int) -> str:
         """Signing asks nobody."""
         return self._store.url(name, expires_in=expires_in)
+
+    def _look(self) -> None:
+        """Whether it is back. An object that is not there, or may not be asked for, is an answer, too."""
+        with suppress(ObjectMissing, Permanent):
+            self._store.head(PROBED)
 
     def _read(self, call: Callable[[], Answer]) -> Answer:
         if not self._breaker.allows():

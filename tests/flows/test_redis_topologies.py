@@ -65,8 +65,7 @@ def version_key(stack: Stack) -> str:
 
 
 def test_a_cluster_hits_and_survives_a_moved_slot(make_stack: StackMaker, cluster: RedisClusterServers) -> None:
-    broker = make_stack().redis
-    stack = running(make_stack, REDIS_URL=cluster.url, CELERY_BROKER_URL=broker.url)
+    stack = running(make_stack, REDIS_URL=cluster.url)
     assert say(stack).status == 200
     ask_until_hit(stack)
     key = version_key(stack)
@@ -77,8 +76,7 @@ def test_a_cluster_hits_and_survives_a_moved_slot(make_stack: StackMaker, cluste
 
 
 def test_a_cluster_survives_the_death_of_a_master(make_stack: StackMaker, cluster: RedisClusterServers) -> None:
-    broker = make_stack().redis
-    stack = running(make_stack, REDIS_URL=cluster.url, CELERY_BROKER_URL=broker.url)
+    stack = running(make_stack, REDIS_URL=cluster.url)
     assert say(stack).status == 200
     ask_until_hit(stack)
     key, doomed = version_key(stack), cluster.nodes[0]
@@ -95,7 +93,7 @@ def test_a_cluster_survives_the_death_of_a_master(make_stack: StackMaker, cluste
 
 def test_sentinels_promote_and_requests_go_on(make_stack: StackMaker, sentinels: SentinelServers) -> None:
     """Cache and broker are the same service."""
-    stack = running(make_stack, REDIS_URL=sentinels.url)
+    stack = running(make_stack, REDIS_URL=sentinels.url, CELERY_BROKER_URL=sentinels.url)
     assert say(stack).status == 200
     ask_until_hit(stack)
     sentinels.master.kill()

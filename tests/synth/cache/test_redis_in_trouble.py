@@ -1,5 +1,6 @@
 """A Redis that is gone or hangs costs its short time-out once; then the breaker spares requests, and tries again."""
 
+import threading
 import time
 from uuid import UUID
 
@@ -106,6 +107,25 @@ def test_a_run_is_told_by_its_name(told: list[str], grown: int):
     for run_id in told:
         counted.connected_to(run_id)
     assert counted.number == grown
+
+
+def test_an_open_breaker_has_it_tried_beside_the_requests():
+    answers, tried = [OSError("gone"), None], threading.Semaphore(0)
+
+    def probe() -> None:
+        answer = answers.pop(0) if answers else None
+        tried.release()
+        if answer:
+            raise answer
+
+    breaker = Breaker("a part", pause=0.0, probe=probe)
+    breaker.failed(OSError("gone"))
+    assert not breaker.allows()
+    assert tried.acquire(timeout=BOUND)
+    deadline = time.monotonic() + BOUND
+    while not breaker.allows():
+        assert time.monotonic() < deadline
+    assert answers == []
 
 
 def test_an_open_breaker_lets_one_through_at_a_time():

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from synth.breaker import Breaker
 from synth.errors import ObjectMissing, StorageUnavailable
 from synth.storage import s3
 from synth.storage._guarded import GuardedStore
@@ -29,14 +28,9 @@ def proxy(server):
 
 
 @pytest.fixture
-def breaker():
-    return Breaker("a store in trouble", pause=3600)
-
-
-@pytest.fixture
-def store(server, proxy, breaker) -> GuardedStore:
+def store(server, proxy) -> GuardedStore:
     options = {"endpoint": f"http://127.0.0.1:{proxy.port}", "read_timeout": "0.5", "connect_timeout": "0.5"}
-    made = GuardedStore(s3.open_store(server.options | options), breaker)
+    made = GuardedStore(s3.open_store(server.options | options), pause=3600)
     made.put("a/b.mp3", b"here", "audio/mpeg")
     return made
 
@@ -63,17 +57,18 @@ def test_only_the_first_reader_pays(store, proxy, caplog, trouble):
     for call in (lambda: store.get("a/b.mp3"), lambda: store.head("a/b.mp3"), lambda: store.stream("a/b.mp3", 0, 3)):
         assert refused(call)
     assert proxy.accepted == tries
-    assert [record.getMessage().split(":")[0] for record in caplog.records] == ["a store in trouble is away"]
+    told = [record.getMessage() for record in caplog.records if record.name == "synth.breaker"]
+    assert [line.split(":")[0] for line in told] == ["the object store is away"]
 
 
-def test_a_writer_tries_all_the_same(store, proxy, breaker):
-    breaker.failed(OSError("a moment ago"))
+def test_a_writer_tries_all_the_same(store, proxy):
+    store._breaker.failed(OSError("a moment ago"))
     store.put("a/c.mp3", b"written", "audio/mpeg")
-    assert store.get("a/c.mp3") == b"written"
+    assert store._store.get("a/c.mp3") == b"written"
 
 
-def test_it_is_tried_again_by_itself(store, proxy, breaker):
-    breaker._pause = 0.05
+def test_it_is_tried_again_by_itself(store, proxy):
+    store._breaker._pause = 0.05
     proxy.hang()
     assert refused(lambda: store.get("a/b.mp3"))
     proxy.pass_through()
@@ -82,13 +77,13 @@ def test_it_is_tried_again_by_itself(store, proxy, breaker):
         assert time.monotonic() < deadline
 
 
-def test_an_object_that_is_missing_is_no_store_that_is_away(store, breaker):
+def test_an_object_that_is_missing_is_no_store_that_is_away(store):
     with pytest.raises(ObjectMissing):
         store.get("a/nothing.mp3")
-    assert not breaker.is_open
+    assert not store._breaker.is_open
     assert store.get("a/b.mp3") == b"here"
 
 
-def test_urls_are_signed_while_it_is_away(store, breaker):
-    breaker.failed(OSError("a moment ago"))
+def test_urls_are_signed_while_it_is_away(store):
+    store._breaker.failed(OSError("a moment ago"))
     assert store.url("a/b.mp3", expires_in=60).startswith("http")
