@@ -93,6 +93,13 @@ class Fields:
             return float(value)
         return default
 
+    def flag(self, name: str) -> bool | None:
+        value = self._payload.get(name)
+        if value is not None and not isinstance(value, bool):
+            self.refuse(name, "not_a_boolean", _("This must be true or false."))
+            return None
+        return value
+
     def integer(self, name: str, *, minimum: int, maximum: int) -> int | None:
         value = self._payload.get(name)
         if value is None:

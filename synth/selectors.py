@@ -1,14 +1,16 @@
 """Read-only queries for API and admin. The tenant is always an argument."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.db.models.functions import Left
 
 from synth import codec
 from synth.cards import current_cards, is_away
-from synth.models import EngineCardRow, Entry, Job, Rendering, RenderingPart, Synthesis
+from synth.models import CurationAction, CurationLine, EngineCardRow, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.stored import of_entry, of_job
@@ -24,6 +26,10 @@ JOB_FILTERS = {
     "created_after": "created_at__gt",
     "created_before": "created_at__lt",
 }
+
+ACTION_FILTERS = {"kind": "kind", "status": "state"}
+# Of a text in a list.
+MOST_TEXT = 500
 
 
 def jobs(tenant: TenantRef, **filters: object) -> QuerySet[Job]:
@@ -54,6 +60,28 @@ def audio(tenant: TenantRef, text: str) -> StoredAudio | None:
         return of_job(found_job) if found_job.state == State.SUCCEEDED else None
     found_entry = entry(tenant, text)
     return of_entry(found_entry) if found_entry else None
+
+
+def entries(tenant: TenantRef, conditions: Mapping[str, object]) -> QuerySet[Entry]:
+    """What the tenant's cache holds, the newest first; `text_beginning` stands for the text."""
+    rows = Entry.objects.filter(tenant_id=tenant.id, **conditions).defer("text", "spec", "provenance")
+    return rows.annotate(text_beginning=Left("text", MOST_TEXT)).order_by("-created_at", "-id")
+
+
+def actions(tenant: TenantRef, **filters: object) -> QuerySet[CurationAction]:
+    """What was done to the tenant's cache, the newest first; `filters` are the names of ACTION_FILTERS."""
+    wanted = {ACTION_FILTERS[name]: value for name, value in filters.items()}
+    return CurationAction.objects.filter(tenant_id=tenant.id, **wanted).order_by("-created_at", "-id")
+
+
+def action(tenant: TenantRef, text: str) -> CurationAction | None:
+    """The tenant's action with this public id."""
+    action_id = parse_id("act", text)
+    return actions(tenant).filter(id=action_id).first() if action_id else None
+
+
+def failed_lines(action: CurationAction) -> QuerySet[CurationLine]:
+    return CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.FAILED).order_by("number")
 
 
 @dataclass(frozen=True, slots=True)

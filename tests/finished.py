@@ -14,6 +14,7 @@ from synth.models.states import State
 from synth.service.submission import submit
 from synth.snapshot import load
 from synth.spec import SpeechRequest, read_request
+from synth.stored import spec_columns
 from tenants.ids import public_id
 from tests.world import Member
 
@@ -65,8 +66,8 @@ def finish(member: Member, body: dict[str, Any]) -> Finished:
         model_version=request.spec.manner.model_version,
         voice=request.spec.manner.voice,
         category=request.category,
-        text=request.spec.text,
         made_at=timezone.now(),
+        **spec_columns(request.spec),
         **sound,
     )
     ended = {"state": State.SUCCEEDED, "ended_at": timezone.now()}

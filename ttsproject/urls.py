@@ -5,17 +5,37 @@ from django.urls import path
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 import tenants.api.schema  # noqa: F401 - tells the OpenAPI document how callers authenticate
+from synth.api.cache import (
+    CacheActionDetail,
+    CacheActionFailures,
+    CacheActions,
+    CacheEntries,
+    Pins,
+    Purges,
+    Refreshes,
+    Unpins,
+)
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
 from synth.api.voices import Engines, Voices
+from synth.api.warm import Warmings
 from ttsproject.health import healthz, metrics, readyz
 
 urlpatterns = [
     path("v1/speech", speech, name="speech"),
     path("v1/speech/<str:speech_id>", SpeechDetail.as_view(), name="speech-detail"),
     path("v1/speech/<str:speech_id>/audio", SpeechAudio.as_view(), name="speech-audio"),
+    path("v1/cache/entries", CacheEntries.as_view(), name="cache-entries"),
+    path("v1/cache/purges", Purges.as_view(), name="cache-purges"),
+    path("v1/cache/refreshes", Refreshes.as_view(), name="cache-refreshes"),
+    path("v1/cache/pins", Pins.as_view(), name="cache-pins"),
+    path("v1/cache/unpins", Unpins.as_view(), name="cache-unpins"),
+    path("v1/cache/warmings", Warmings.as_view(), name="cache-warmings"),
+    path("v1/cache/actions", CacheActions.as_view(), name="cache-actions"),
+    path("v1/cache/actions/<str:action_id>", CacheActionDetail.as_view(), name="cache-action"),
+    path("v1/cache/actions/<str:action_id>/failures", CacheActionFailures.as_view(), name="cache-action-failures"),
     path("v1/voices", Voices.as_view(), name="voices"),
     path("v1/engines", Engines.as_view(), name="engines"),
     path("v1/savings", SavingsReport.as_view(), name="savings"),

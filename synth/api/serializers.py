@@ -132,7 +132,18 @@ class JobSerializer(Body):
     audio = AudioSerializer(required=False, allow_null=True)
 
 
-class JobFilter(Body):
+class QueryString(Body):
+    """A misspelt filter would list everything: it is refused."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = sorted(data.keys() - self.fields.keys() - PAGING)[:MAX_UNKNOWN_TOLD]
+        if unknown:
+            told = ErrorDetail(gettext("There is no such field."), code="unknown_field")
+            raise serializers.ValidationError({name[:64]: [told] for name in unknown})
+        return super().to_internal_value(data)
+
+
+class JobFilter(QueryString):
     """The query string of the list of jobs."""
 
     status = serializers.ChoiceField([state.value for state in State if state is not State.WAITING], required=False)
@@ -141,14 +152,6 @@ class JobFilter(Body):
     category = serializers.CharField(required=False, allow_blank=True, max_length=64)
     created_after = serializers.DateTimeField(required=False)
     created_before = serializers.DateTimeField(required=False)
-
-    def to_internal_value(self, data: Any) -> Any:
-        """A misspelt filter would list everything."""
-        unknown = sorted(data.keys() - self.fields.keys() - PAGING)[:MAX_UNKNOWN_TOLD]
-        if unknown:
-            told = ErrorDetail(gettext("There is no such field."), code="unknown_field")
-            raise serializers.ValidationError({name[:64]: [told] for name in unknown})
-        return super().to_internal_value(data)
 
 
 class VoiceSerializer(Body):

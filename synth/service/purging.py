@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest
 
 from synth import cards, wiring
 from synth.keys import segment_key
@@ -69,9 +70,11 @@ def touch_entries(tenant: TenantRef, ids: Sequence[UUID], **changes: object) -> 
 def next_number(tenant: TenantRef) -> int:
     """Called in the transaction of the change, before any entry is locked: it is then nobody else's turn till the end.
 
-    Whoever sees this number sees every change up to it.
+    Whoever sees this number sees every change up to it. At least the time in ms: a database that was restored from a
+    backup must not give a number again that Redis has followed.
     """
-    raised = {"number": F("number") + 1, "raised_at": database_now()}
+    now = database_now()
+    raised = {"number": Greatest(F("number") + 1, int(now.timestamp() * 1000)), "raised_at": now}
     row = PurgeNumber.objects.filter(tenant_id=tenant.id)
     if not row.update(**raised):
         PurgeNumber.objects.get_or_create(tenant_id=tenant.id, defaults={"raised_at": LONG_AGO})

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from synth import codec
 from synth.models import Entry
 from tenants.types import TenantRef
 
@@ -61,9 +60,22 @@ class Selection:
         return replace(self, until=now)
 
     def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = codec.to_json(self)
-        return data
+        told = {name: _told(getattr(self.filter, name)) for name in COLUMNS} if self.filter else None
+        return {"ids": [item.hex for item in self.ids], "filter": told, "until": _told(self.until)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Selection":
-        return codec.from_json(cls, data)
+        told = data["filter"]
+        return cls(
+            ids=tuple(UUID(hex=item) for item in data["ids"]),
+            filter=EntryFilter(**{**told, "made_before": _moment(told["made_before"])}) if told else None,
+            until=_moment(data["until"]),
+        )
+
+
+def _told(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,149 @@
+"""`POST /v1/cache/warmings`: lists of what is to be spoken before anybody asks for it, as JSON or CSV."""
+
+import csv
+import io
+from typing import Any
+
+import orjson
+from django.core.exceptions import RequestDataTooBig
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from synth import service
+from synth.api.cache import action_response, actor_of
+from synth.api.curation_serializers import ActionSerializer, WarmRequestSerializer
+from synth.api.serializers import refusals
+from synth.fields import Fields
+from synth.service.making import LINE_FIELDS
+from synth.service.warming import MOST_LINES
+from tenants.authentication import caller_of
+from tenants.errors import InvalidRequest
+from tenants.errors import untranslated as _
+from tenants.scopes import CACHE_WRITE
+
+MOST_BYTES = 32 * 2**20
+CSV_FIELDS = LINE_FIELDS - {"emotion", "pronunciations"}
+NUMBERS = frozenset({"speed", "duration", "seed", "sample_rate", "bitrate"})
+
+
+class _List(BaseParser):
+    """Reads the whole body, up to what a list may have."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
+        data: bytes = stream.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise RequestDataTooBig
+        return self.lines(data)
+
+    def lines(self, data: bytes) -> list[Any]:
+        raise NotImplementedError
+
+
+class JsonList(_List):
+    media_type = "application/json"
+
+    def lines(self, data: bytes) -> list[Any]:
+        try:
+            payload = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            raise _refusal(
+                "", "bad_json", _("The body is not valid JSON in UTF-8: %(reason)s."), reason=error
+            ) from error
+        fields = Fields(payload)
+        fields.refuse_unknown({"lines"})
+        lines = fields.value("lines")
+        if not isinstance(lines, list):
+            fields.refuse("lines", "not_a_list", _("This must be a list of lines."))
+        fields.raise_if_wrong()
+        return [_without_nul(line) for line in lines] if b"\\u0000" in data else lines
+
+
+class CsvList(_List):
+    """The first line names the columns; an empty cell counts as absent."""
+
+    media_type = "text/csv"
+
+    def lines(self, data: bytes) -> list[Any]:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise _refusal("", "not_utf8", _("The list is not in UTF-8: see byte %(at)s."), at=error.start) from error
+        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            columns = [name.strip() for name in next(rows, [])]
+            _check_columns(columns)
+            return [_line(columns, row) for row in rows if row]
+        except csv.Error as error:
+            message = _("The list cannot be read as CSV: line %(line)s, %(reason)s.")
+            raise _refusal("", "bad_csv", message, line=rows.line_num, reason=error) from error
+
+
+class Warmings(APIView):
+    required_scopes = {"POST": CACHE_WRITE}
+    parser_classes = [JsonList, CsvList]
+
+    @extend_schema(
+        operation_id="warm",
+        request={"application/json": WarmRequestSerializer, "text/csv": OpenApiTypes.STR},
+        responses={202: ActionSerializer, **refusals(401, 403, 409, 413, 415, 422)},
+    )
+    def post(self, request: Request) -> Response:
+        """Have a list spoken below all other work. Lines that are wrong are told of, and do not stop the others."""
+        lines: Any = request.data
+        if not isinstance(lines, list):  # no body at all
+            raise _refusal("lines", "required", _("This field is required."))
+        if not 1 <= len(lines) <= MOST_LINES:
+            message = _("A list has 1 to %(maximum)s lines; this one has %(length)s.")
+            raise _refusal("lines", "out_of_range", message, maximum=MOST_LINES, length=len(lines))
+        return action_response(service.warm(caller_of(request).tenant, lines, actor=actor_of(request)))
+
+
+def _check_columns(columns: list[str]) -> None:
+    fields = Fields(dict.fromkeys(columns))
+    fields.refuse_unknown(CSV_FIELDS)
+    if "text" not in columns:
+        fields.refuse("text", "required", _("The first line must name the columns, text among them."))
+    if len(set(columns)) != len(columns):
+        fields.refuse("", "column_twice", _("A column is named twice."))
+    fields.raise_if_wrong()
+
+
+def _line(columns: list[str], row: list[str]) -> Any:
+    """A line as the JSON of a speech request; one with too many cells stays a list, and is refused as such."""
+    if len(row) > len(columns):
+        return [cell.replace("\0", "") for cell in row]
+    cells = {name: cell.replace("\0", "") for name, cell in zip(columns, row, strict=False) if cell.strip()}
+    return {name: _number(cell) if name in NUMBERS else cell for name, cell in cells.items()}
+
+
+def _number(cell: str) -> Any:
+    """A number where it is one; what is none is refused with its line."""
+    try:
+        return int(cell)
+    except ValueError:
+        pass
+    try:
+        return orjson.loads(cell.strip())
+    except orjson.JSONDecodeError:
+        return cell
+
+
+def _without_nul(value: Any) -> Any:
+    """PostgreSQL stores no NUL; in a text it would be left out when it is spoken."""
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    if isinstance(value, list):
+        return [_without_nul(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_nul(name): _without_nul(item) for name, item in value.items()}
+    return value
+
+
+def _refusal(field: str, code: str, message: str, **params: Any) -> InvalidRequest:
+    problems = Fields({})
+    problems.refuse(field, code, message, **{name: str(value) for name, value in params.items()})
+    return problems.problem()
