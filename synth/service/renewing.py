@@ -67,6 +67,7 @@ class Renewals:
                     request_id="",
                     priority=Priority.REWARM,
                     retention=retention,
+                    accounted=True,  # as the request that was answered
                 )
         except (MadeMeanwhile, SpeechFailed):
             pass
