@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -10,6 +10,7 @@ from django.db.models.functions import Left
 
 from synth import codec
 from synth.cards import current_cards, is_away
+from synth.conf import conf
 from synth.models import CurationAction, CurationLine, EngineCardRow, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import State
@@ -43,6 +44,15 @@ def job(tenant: TenantRef, text: str) -> Job | None:
     """The tenant's job with this public id."""
     job_id = parse_id("job", text)
     return jobs(tenant).filter(id=job_id).first() if job_id else None
+
+
+def audio_is_kept(job: Job) -> bool:
+    """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it."""
+    rendering = job.rendering
+    kept_until = (rendering.ended_at or database_now()) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
+    if kept_until > database_now():
+        return True
+    return Entry.objects.filter(tenant_id=job.tenant_id, digest=rendering.digest).exists()
 
 
 def entry(tenant: TenantRef, text: str) -> Entry | None:

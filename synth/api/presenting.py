@@ -4,7 +4,7 @@ from base64 import b64encode
 from datetime import UTC, datetime
 from typing import Any
 
-from synth import service
+from synth import selectors, service
 from synth.models import Entry, Job
 from synth.models.states import State
 from synth.service import Speech
@@ -110,7 +110,9 @@ def entry_body(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any]:
+def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any] | None:
+    if with_url and not selectors.audio_is_kept(job):
+        return None
     stored = of_job(job)
     members = audio_members(stored)
     return members | url_members(TenantRef(job.tenant_id), stored) if with_url else members
