@@ -47,11 +47,12 @@ class Allowance:
 class Admission:
     """One request on its way: it is counted once, however often it asks the cache.
 
-    `recorded`: the cache has written its usage event.
+    `recorded`: the cache has written its usage event. `degraded`: Redis was away, or could not be believed.
     """
 
     admitted: bool = False
     recorded: bool = False
+    degraded: bool = False
     allowances: tuple[Allowance, ...] = field(default=())
 
 

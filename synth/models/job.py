@@ -10,7 +10,10 @@ from tenants.models import Tenant
 
 
 class Job(models.Model):
-    """What was asked for and how it ended. The sound itself is the rendering's."""
+    """What was asked for and how it ended. The sound itself is the rendering's.
+
+    `miss_reason` is empty until `service/missing.py` has looked at it.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
@@ -31,6 +34,8 @@ class Job(models.Model):
     error_code = models.CharField(_("error"), max_length=64, blank=True, default="")
     error_detail = models.TextField(blank=True, default="")
     accounted = models.BooleanField(_("usage is written"), default=False, editable=False)
+    degraded = models.BooleanField(_("asked while Redis was away"), default=False, editable=False)
+    miss_reason = models.CharField(_("reason of the miss"), max_length=16, blank=True, default="", editable=False)
 
     class Meta:
         verbose_name = _("job")
@@ -45,6 +50,7 @@ class Job(models.Model):
                 condition=models.Q(accounted=False, ended_at__isnull=False),
                 name="job_not_accounted",
             ),
+            models.Index(fields=["created_at"], condition=models.Q(miss_reason=""), name="job_not_judged"),
         ]
 
     def __str__(self) -> str:

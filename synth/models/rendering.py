@@ -13,6 +13,7 @@ class Rendering(models.Model):
     """At most one is open per tenant and `flight`, which is the rendition key unless the work may not be shared.
 
     WAITING until the last sentence is in, then QUEUED for an io worker. `attempt` fences the result.
+    Of cache/misses.py: `likeness` is equal where texts differ in numbers alone, `replaced` is what stood there before.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -37,6 +38,8 @@ class Rendering(models.Model):
     size = models.PositiveBigIntegerField(_("bytes"), null=True)
     duration = models.FloatField(_("seconds"), null=True)
     sample_rate = models.PositiveIntegerField(null=True)
+    likeness = models.CharField(max_length=32, blank=True, default="", editable=False)
+    replaced = models.CharField(max_length=8, blank=True, default="", editable=False)
     error_code = models.CharField(_("error"), max_length=64, blank=True, default="")
     error_detail = models.TextField(blank=True, default="")
     error_repeats = models.BooleanField(default=False)
@@ -53,6 +56,11 @@ class Rendering(models.Model):
         indexes = [
             models.Index(fields=["priority", "created_at"], condition=models.Q(state__in=OPEN), name="rendering_claim"),
             models.Index(fields=["-created_at", "-id"], name="rendering_newest"),
+            models.Index(
+                fields=["tenant", "likeness", "-created_at"],
+                condition=~models.Q(likeness=""),
+                name="rendering_likeness",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -103,6 +103,7 @@ def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
         if found.status is not Status.RELOAD or not follow_purges(snapshot.tenant):
             break  # away, behind in its purges, or ahead of a database that was restored from a backup
         cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
+    visit.admission.degraded = True
     _admit_without_redis(visit)
     return Lookup(Status.AWAY)
 

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from synth.cache.misses import Standing, standing
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.prepared import Change, prepared_rows, prepared_update
@@ -43,12 +44,13 @@ class Failure:
 class Published:
     """What became of a rendition. `entry` is None where it is not kept; `swapped`: another sound was there before.
 
-    `purge_number` is the tenant's at that moment.
+    `purge_number` is the tenant's at that moment; `before` is the row that its own took the place of.
     """
 
     entry: Entry | None
     purge_number: int = 0
     swapped: bool = False
+    before: Entry | None = None
 
 
 @transaction.atomic
@@ -149,26 +151,27 @@ def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entr
         kept.made_at = now
         published = Published(*put_entry(kept, purge_number=number))
         if published.entry and published.entry.id != new_id:
-            Rendering.objects.filter(id=claim.id).update(entry_id=published.entry.id)
+            replaced = standing_of(published.before, claim.created_at)
+            Rendering.objects.filter(id=claim.id).update(entry_id=published.entry.id, replaced=replaced)
     _end_jobs(rendering_id=claim.id, ended_at=now)
     return published
 
 
-def put_entry(entry: Entry, *, purge_number: int = 0) -> tuple[Entry, int, bool]:
+def put_entry(entry: Entry, *, purge_number: int = 0) -> tuple[Entry, int, bool, Entry | None]:
     """Write the catalogue row of a key, over the one that is there: its id stays, so that links to it go on working.
 
-    Returns it with the tenant's purge number, and whether it took the place of another sound: that one counts as
-    purged, so that Redis cannot keep it.
+    Returns it with the tenant's purge number, whether it took the place of another sound, and the row that was there
+    before. Another sound counts as purged, so that Redis cannot keep it.
     """
     try:
         with transaction.atomic():
             entry.save(force_insert=True)
     except IntegrityError:
         return _overwrite(entry, purge_number)
-    return entry, purge_number, False
+    return entry, purge_number, False, None
 
 
-def _overwrite(entry: Entry, purge_number: int) -> tuple[Entry, int, bool]:
+def _overwrite(entry: Entry, purge_number: int) -> tuple[Entry, int, bool, Entry]:
     tenant = TenantRef(entry.tenant_id)
     same_key = Entry.with_purged.filter(tenant_id=entry.tenant_id, kind=entry.kind, key=entry.key)
     before = same_key.get()
@@ -179,7 +182,14 @@ def _overwrite(entry: Entry, purge_number: int) -> tuple[Entry, int, bool]:
     same_key.update(**changes, purged_at=None)
     if swapped:
         discard(tenant, [(before.digest, before.format)])
-    return same_key.get(), purge_number, swapped
+    return same_key.get(), purge_number, swapped, before
+
+
+def standing_of(entry: Entry | None, at: datetime) -> Standing:
+    """How the row of a key stood at that time, as far as it tells now."""
+    if entry is None:
+        return Standing.ABSENT
+    return standing(at, created=entry.created_at, purged=entry.purged_at, lost=entry.made_at == LONG_AGO)
 
 
 def expire_entry(tenant: TenantRef, kind: str, key: str, *, digests: Iterable[str]) -> None:

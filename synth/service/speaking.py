@@ -110,6 +110,7 @@ def _make(visit: Visit, request: SpeechRequest, *, key: str, retention: Retentio
             request_id=visit.request_id,
             retention=retention,
             accounted=visit.admission.recorded,  # as a hit whose audio then was lost
+            degraded=visit.admission.degraded,
         )
         return _deliver_job(_wait_for(job, request.wait), request)
 

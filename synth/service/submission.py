@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from synth import codec, engine_time, metrics, wiring
+from synth.cache.misses import likeness
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed
 from synth.keys import segment_key
@@ -90,9 +91,10 @@ def submit(
     retention: Retention | None = None,
     job_id: UUID | None = None,
     accounted: bool = False,
+    degraded: bool = False,
 ) -> Job:
     """Queue what is missing and note who asked. Without a `retention` the rules are read from the database;
-    `accounted` says that the request's usage is written already.
+    `accounted` says that the request's usage is written already, `degraded` that Redis was away.
 
     Raises SpeechFailed for work that failed just now and would again, MadeMeanwhile when there is none left to do.
     """
@@ -110,7 +112,8 @@ def submit(
         _ = order.sentences
     with transaction.atomic():
         rendering = _open_rendering(order)
-        job = _create_job(order, rendering, caller=caller, request_id=request_id, accounted=accounted)
+        noted = {"request_id": request_id, "accounted": accounted, "degraded": degraded}
+        job = _create_job(order, rendering, caller=caller, **noted)
     _ring(order, rendering)
     return job
 
@@ -190,6 +193,7 @@ def _open_rendering(order: Order) -> Rendering:
         category=order.request.category,
         stored=order.stored,
         priority=order.priority,
+        likeness=likeness(order.request.spec) if order.stored else "",
     )
     try:
         with transaction.atomic():
@@ -289,13 +293,12 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
     Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
 
 
-def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_id: str, accounted: bool) -> Job:
+def _create_job(order: Order, rendering: Rendering, *, caller: Caller, **noted: Any) -> Job:
     manner = order.request.spec.manner
     return Job.objects.create(
         id=order.job_id,
         tenant_id=order.tenant.id,
         api_key_id=caller.key_id,
-        request_id=request_id,
         rendering=rendering,
         priority=order.priority,
         cache=order.request.cache,
@@ -305,7 +308,7 @@ def _create_job(order: Order, rendering: Rendering, *, caller: Caller, request_i
         category=order.request.category,
         characters=order.request.characters,
         metadata=dict(order.request.metadata),
-        accounted=accounted,
+        **noted,
     )
 
 
