@@ -24,7 +24,6 @@ class GuardedStore:
         self._breaker = Breaker("the object store", pause=pause, probe=self._look)
 
     def put(self, name: str, data: bytes, media_type: str) -> None:
-        self._breaker.allows()  # has it tried, so that the readers of this process learn of it
         self._told(lambda: self._store.put(name, data, media_type))
 
     def get(self, name: str) -> bytes:
