@@ -13,6 +13,7 @@ from uuid import UUID
 import orjson
 from redis import Redis, ResponseError
 
+from synth.breaker import Breaker
 from synth.cache.scripts import Scripts
 from synth.keys import USAGE_TENANTS, Kind, redis_key
 from tenants.types import TenantRef
@@ -83,12 +84,13 @@ class Losses:
 
 
 class UsageStreams:
-    """Reads the events of all tenants. Raises RedisError while Redis is away."""
+    """Reads the events of all tenants. Raises RedisError while Redis is away; the reader tells its breaker."""
 
     def __init__(self, connect: Callable[[], Redis], *, abandoned_after: int = ABANDONED_AFTER) -> None:
         """`abandoned_after`: milliseconds after which a reader counts as dead."""
         self._connect = connect
         self._abandoned_after = abandoned_after
+        self.breaker = Breaker("the usage stream", pause=1.0)
         self._scripts = Scripts()
 
     def waiting(self) -> list[TenantRef]:
@@ -101,19 +103,22 @@ class UsageStreams:
         return [tenant for tenant, length in zip(tenants, pipeline.execute(), strict=True) if length]
 
     def read(self, tenant: TenantRef) -> list[Event]:
-        """The next events, and those that a reader had in hand when it died."""
+        """The next events, after those that a reader had in hand when it died."""
         redis: Any = self._connect()  # its types know of no one kind of answer
         name = redis_key(tenant, Kind.USAGE)
         try:
-            new = redis.xreadgroup(USAGE_GROUP, READER, {name: ">"}, count=BATCH)
+            return self._read(redis, name)
         except ResponseError as error:
             if not str(error).startswith("NOGROUP"):
                 raise
             redis.xgroup_create(name, USAGE_GROUP, id="0", mkstream=True)
-            new = redis.xreadgroup(USAGE_GROUP, READER, {name: ">"}, count=BATCH)
-        found = list(new[0][1]) if new else []
+            return self._read(redis, name)
+
+    def _read(self, redis: Any, name: str) -> list[Event]:
+        found = redis.xautoclaim(name, USAGE_GROUP, READER, self._abandoned_after, count=BATCH)[1]
         if len(found) < BATCH:
-            found += redis.xautoclaim(name, USAGE_GROUP, READER, self._abandoned_after, count=BATCH)[1]
+            new = redis.xreadgroup(USAGE_GROUP, READER, {name: ">"}, count=BATCH - len(found))
+            found = [*found, *(new[0][1] if new else [])]
         return list(_events(found))
 
     def taken(self, tenant: TenantRef, events: Sequence[Event]) -> Losses:

@@ -16,7 +16,6 @@ from django.utils import timezone
 from redis import RedisError
 
 from synth import wiring
-from synth.breaker import Breaker
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
 from synth.spec import SpeechRequest
@@ -33,7 +32,6 @@ ROWS = 200  # of one statement
 OUTCOMES = {"hit": "hit", "stale_hit": "stale"}
 OUTCOMES_OF_JOBS = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}
 _draining = threading.Lock()
-_breaker = Breaker("the usage stream", pause=1.0)
 
 
 def drain_usage() -> None:
@@ -90,16 +88,16 @@ def today(tenant: TenantRef) -> Today:
 
 
 def _drain_streams() -> None:
-    if not _breaker.allows():
-        return
     streams = wiring.usage_streams()
+    if not streams.breaker.allows():
+        return
     try:
         for tenant in streams.waiting():
             _drain(streams, tenant)
     except (RedisError, OSError) as error:
-        _breaker.failed(error)
+        streams.breaker.failed(error)
     else:
-        _breaker.succeeded()
+        streams.breaker.succeeded()
 
 
 def _drain(streams: UsageStreams, tenant: TenantRef) -> None:
