@@ -1,8 +1,27 @@
 """The rows of the scoreboard that have a command; a row is one file and a line here."""
 
-from tests.faults import dying_web, killed_workers, long_runs, poison, stampede, waiters
+from tests.faults import (
+    cache_away,
+    dying_web,
+    killed_workers,
+    long_runs,
+    poison,
+    stampede,
+    storage_away,
+    waiters,
+)
 from tests.faults.scoreboard import Row
 
 ROWS: dict[str, Row] = {
-    row.name: row for row in (killed_workers.ROW, dying_web.ROW, long_runs.ROW, poison.ROW, stampede.ROW, waiters.ROW)
+    row.name: row
+    for row in (
+        killed_workers.ROW,
+        dying_web.ROW,
+        long_runs.ROW,
+        poison.ROW,
+        stampede.ROW,
+        waiters.ROW,
+        cache_away.ROW,
+        storage_away.ROW,
+    )
 }
