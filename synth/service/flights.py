@@ -1,6 +1,6 @@
-"""Equal misses in one process: one submits its work and waits for it, the others wait for that one and look again.
+"""Equal misses in one process: one leads and has the work done, the others wait for it and look again.
 
-Across processes the rows see to it that work is done once; this spares all but one request the rows.
+Across processes the rows see to it that work is done once; this spares all but one request of a process the rows.
 """
 
 import threading
@@ -11,7 +11,7 @@ from synth.errors import SpeechFailed
 
 
 class Flight:
-    """Work that one request of this process waits for. `failure` is set when it failed for all."""
+    """Work that one request of this process leads. `failure` is set when it failed for all."""
 
     def __init__(self) -> None:
         self.landed = threading.Event()
@@ -25,23 +25,21 @@ class Flights:
         self._lock = threading.Lock()
         self._under_way: dict[str, Flight] = {}
 
-    def find(self, name: str) -> Flight | None:
-        with self._lock:
-            return self._under_way.get(name)
-
     @contextmanager
-    def led(self, name: str) -> Iterator[None]:
-        """A flight that lands when the body ends, however it does. Of two at once, one is not seen."""
+    def boarded(self, name: str) -> Iterator[Flight | None]:
+        """Give the flight that another request leads; or None to the one that leads from here to the body's end."""
         flight = Flight()
         with self._lock:
-            self._under_way.setdefault(name, flight)
+            ahead = self._under_way.setdefault(name, flight)
+        if ahead is not flight:
+            yield ahead
+            return
         try:
-            yield
+            yield None
         except SpeechFailed as failure:
             flight.failure = failure
             raise
         finally:
             with self._lock:
-                if self._under_way.get(name) is flight:
-                    del self._under_way[name]
+                del self._under_way[name]
             flight.landed.set()

@@ -1,7 +1,7 @@
 """Answers one speech request: from the cache, from the catalogue, or by work that it may wait for."""
 
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -24,7 +24,7 @@ from synth.service.accounting import record_restored
 from synth.service.admission import Visit, admit, look_up
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
-from synth.service.flights import Flights
+from synth.service.flights import Flight, Flights
 from synth.service.purging import known_number
 from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
@@ -70,58 +70,42 @@ def speak(visit: Visit, request: SpeechRequest) -> Speech:
     Raises RateLimited, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot
     be read.
     """
-    caller, snapshot = visit.caller, visit.snapshot
     key = rendition_key(request.spec)
-    retention = snapshot.retention_of(request.spec, request.category)
+    retention = visit.snapshot.retention_of(request.spec, request.category)
+    if request.cache is not CacheMode.USE or not retention.store:
+        admit(visit)
+        return _make(visit, request, key=key, retention=retention)
     ends_at = time.monotonic() + request.wait
     for look in range(MAX_LOOKS):
-        if request.cache is CacheMode.USE and retention.store:
-            speech = _from_cache(visit, key, request, retention)
-            if speech is not None:
-                if speech.cache_status == "stale":
-                    max_units = snapshot.cards[request.spec.manner.engine].max_units
-                    _renewals.ask(caller, request, key=key, max_units=max_units, retention=retention)
-                return speech
-            if look < MAX_LOOKS - 1 and _followed(redis_key(snapshot.tenant, Kind.ENTRY, key), ends_at):
+        speech = _from_cache(visit, key, request, retention)
+        if speech is not None:
+            return speech
+        with _boarded(visit, key, request) as ahead:
+            if ahead is not None and look < MAX_LOOKS - 1 and _landed(ahead, ends_at):
                 continue
-        else:
-            admit(visit)
-        try:
-            remaining = max(0.0, ends_at - time.monotonic())
-            hurried = replace(request, wait=remaining)
-            return _make(visit, hurried, key=key, retention=retention)
-        except MadeMeanwhile:
-            continue
+            hurried = replace(request, wait=max(0.0, ends_at - time.monotonic()))
+            speech = _from_catalogue(visit, key, request, retention)
+            if speech is None:
+                with suppress(MadeMeanwhile):
+                    speech = _make(visit, hurried, key=key, retention=retention)
+            if speech is not None:
+                return speech
     raise ServiceUnavailable(retry_after=1)
 
 
-def _make(visit: Visit, request: SpeechRequest, *, key: str, retention: Retention) -> Speech:
-    """Have it made, and wait for it as long as the request says; equal requests of this process follow."""
-    snapshot = visit.snapshot
-    max_units = snapshot.cards[request.spec.manner.engine].max_units
-    shared = request.cache is CacheMode.USE and retention.store and request.wait > 0
-    name = redis_key(snapshot.tenant, Kind.ENTRY, key)
-    with _flights.led(name) if shared else nullcontext():
-        job = submit(
-            visit.caller,
-            request,
-            key=key,
-            max_units=max_units,
-            request_id=visit.request_id,
-            retention=retention,
-            accounted=visit.admission.recorded,  # as a hit whose audio then was lost
-            degraded=visit.admission.degraded,
-        )
-        return _deliver_job(_wait_for(job, request.wait), request)
+def _boarded(visit: Visit, key: str, request: SpeechRequest) -> AbstractContextManager[Flight | None]:
+    """Equal requests of this process that wait follow the first one; all else is asked for by itself."""
+    if request.wait <= 0:
+        return nullcontext()
+    return _flights.boarded(redis_key(visit.snapshot.tenant, Kind.ENTRY, key))
 
 
-def _followed(name: str, ends_at: float) -> bool:
-    """Wait for an equal request of this process, if there is one; whether it is worth looking again.
+def _landed(flight: Flight, ends_at: float) -> bool:
+    """Wait for an equal request of this process; whether it is worth looking again.
 
     Raises SpeechFailed when its work failed.
     """
-    flight = _flights.find(name)
-    if flight is None or ends_at <= time.monotonic():
+    if ends_at <= time.monotonic():
         return False
     with wiring.listener().any_seat() as seated:
         connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
@@ -131,6 +115,21 @@ def _followed(name: str, ends_at: float) -> bool:
     if landed and flight.failure is not None:
         raise flight.failure
     return landed
+
+
+def _make(visit: Visit, request: SpeechRequest, *, key: str, retention: Retention) -> Speech:
+    """Have it made, and wait for it as long as the request says."""
+    job = submit(
+        visit.caller,
+        request,
+        key=key,
+        max_units=visit.snapshot.cards[request.spec.manner.engine].max_units,
+        request_id=visit.request_id,
+        retention=retention,
+        accounted=visit.admission.recorded,  # as a hit whose audio then was lost
+        degraded=visit.admission.degraded,
+    )
+    return _deliver_job(_wait_for(job, request.wait), request)
 
 
 def remake(caller: Caller, speech_id: str) -> StoredAudio:
@@ -206,20 +205,35 @@ def _audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
 
 
 def _from_cache(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
-    tenant = visit.snapshot.tenant
+    """A hit: one round trip, no SQL."""
     found = look_up(visit, request, key=key, retention=retention)
-    if found.status in HITS and found.stored is not None:
-        status = "hit" if found.status is Status.HIT else "stale"
-        speech = Speech(
-            id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2
-        )
-        return _with_audio(tenant, key, speech, request, found.audio)
-    restored = _restore(tenant, key, retention)
-    answer = _with_audio(tenant, key, restored, request, None) if restored else None
-    if answer is not None and answer.stored is not None and not visit.admission.recorded:
+    if found.status not in HITS or found.stored is None:
+        return None
+    status = "hit" if found.status is Status.HIT else "stale"
+    speech = Speech(id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2)
+    answer = _with_audio(visit.snapshot.tenant, key, speech, request, found.audio)
+    if answer is not None and status == "stale":
+        _renew(visit, key, request, retention)
+    return answer
+
+
+def _from_catalogue(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
+    """What the cache has lost and storage still holds."""
+    restored = _restore(visit.snapshot.tenant, key, retention)
+    answer = _with_audio(visit.snapshot.tenant, key, restored, request, None) if restored else None
+    if answer is None or answer.stored is None:
+        return None
+    if answer.cache_status == "stale":
+        _renew(visit, key, request, retention)
+    if not visit.admission.recorded:
         outcome = answer.cache_status
         record_restored(visit.caller, request, answer.stored, outcome=outcome, request_id=visit.request_id)
     return answer
+
+
+def _renew(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> None:
+    max_units = visit.snapshot.cards[request.spec.manner.engine].max_units
+    _renewals.ask(visit.caller, request, key=key, max_units=max_units, retention=retention)
 
 
 def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None:
@@ -243,7 +257,7 @@ def _with_audio(
 ) -> Speech | None:
     """The speech with its bytes where they are asked for; None when they are lost, so that it is made anew."""
     stored = speech.stored
-    if request.delivery is Delivery.URL or stored is None:
+    if stored is None or not _wants_bytes(request, stored):
         return speech
     local, local_key = wiring.local_cache(), redis_key(tenant, Kind.AUDIO, key)
     held = local.audio(local_key, stored.digest)
@@ -260,6 +274,13 @@ def _with_audio(
     return replace(speech, audio=data, tier=tier)
 
 
+def _wants_bytes(request: SpeechRequest, stored: StoredAudio) -> bool:
+    """Base64 of a long sound costs every memory on its way three times the sound: such an answer has a URL instead."""
+    if request.delivery is Delivery.INLINE:
+        return stored.size <= conf().inline_limit
+    return request.delivery is Delivery.BINARY
+
+
 def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
     status = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}[request.cache]
     if not job.rendering.stored:  # asked for, or by a rule that says never cache
@@ -273,7 +294,7 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
         return speech
     stored = of_job(job)
     speech = replace(speech, stored=stored)
-    if request.delivery is Delivery.URL:
+    if not _wants_bytes(request, stored):
         return speech
     try:
         return replace(speech, audio=_audio_of(TenantRef(job.tenant_id), stored))
