@@ -88,26 +88,31 @@ def _seconds(value: Decimal) -> str:
     """In the unit that a person would take."""
     for unit, size in ((gettext("h"), 3600), (gettext("min"), 60)):
         if value >= 2 * size:
-            return f"{number_format(value / size, 1, use_l10n=True, force_grouping=True)} {unit}"
-    return f"{number_format(value, 1, use_l10n=True)} {gettext('s')}"
+            return f"{_number(value / size, 1)} {unit}"
+    return f"{_number(value, 1)} {gettext('s')}"
+
+
+def _number(value: Decimal | float, places: int) -> str:
+    """Rounded first: Django's own cuts off."""
+    return number_format(round(Decimal(value), places), places, force_grouping=True)
 
 
 def _count(value: int) -> str:
-    return number_format(value, use_l10n=True, force_grouping=True)
+    return number_format(value, force_grouping=True)
 
 
 def _money(saved: Saved, report: Savings) -> str | None:
     if saved.cost is None:
         return None
-    return f"{number_format(saved.cost, 2 if saved.cost >= 1 else 4, force_grouping=True)} {report.currency}"
+    return f"{_number(saved.cost, 2 if saved.cost >= 1 else 4)} {report.currency}"
 
 
 def _energy(saved: Saved, report: Savings) -> str | None:  # noqa: ARG001 - the columns' signature
     if saved.energy is None:
         return None
     if saved.energy >= 1:
-        return f"{number_format(saved.energy, 2, force_grouping=True)} kWh"
-    return f"{number_format(saved.energy * 1000, 2)} Wh"
+        return f"{_number(saved.energy, 2)} kWh"
+    return f"{_number(saved.energy * 1000, 2)} Wh"
 
 
 Teller = Callable[[Saved, Savings], str | None]
@@ -142,7 +147,7 @@ def _engines(report: Savings) -> dict[str, Any]:
     rates: dict[str, str] = {}
     for item in (item for day in report.days for item in day.engines):
         sums[item.engine] = sums.get(item.engine, Saved()) + item.saved
-        rates[item.engine] = "" if item.rate is None else f"{number_format(item.rate * 1000, 1)} ms"
+        rates[item.engine] = "" if item.rate is None else f"{_number(item.rate * 1000, 1)} ms"
     rows = [[*_row(saved, report, columns, engine), rates[engine]] for engine, saved in sorted(sums.items())]
     return {"headers": [_("engine"), *(title for title, _tell in columns), _("per character")], "rows": rows}
 

@@ -1,0 +1,43 @@
+"""Readers of environment variables that hold lists: what they take, and the sentence that names what they do not."""
+
+from ipaddress import ip_network
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from ttsproject import env
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("", {}),
+        ("1.8", {"": 1.8}),
+        ("1.8, kokoro=0.04 ,gpt=0", {"": 1.8, "kokoro": 0.04, "gpt": 0.0}),
+        ("kokoro=2", {"kokoro": 2.0}),
+    ],
+)
+def test_numbers_by_engine(monkeypatch, text: str, numbers: dict[str, float]) -> None:
+    monkeypatch.setenv("A_PRICE", text)
+    assert env.by_engine("A_PRICE") == numbers
+
+
+@pytest.mark.parametrize("text", ["cheap", "kokoro=", "-1", "kokoro=nan", "inf", "1e9", "kokoro"])
+def test_what_is_no_number_by_engine_stops_the_start(monkeypatch, text: str) -> None:
+    monkeypatch.setenv("A_PRICE", text)
+    with pytest.raises(ImproperlyConfigured, match="A_PRICE"):
+        env.by_engine("A_PRICE")
+
+
+def test_networks(monkeypatch) -> None:
+    monkeypatch.setenv("NETS", "10.0.0.0/8, ::1")
+    assert env.networks("NETS", "127.0.0.0/8") == [ip_network("10.0.0.0/8"), ip_network("::1/128")]
+    monkeypatch.setenv("NETS", "")
+    assert env.networks("NETS", "127.0.0.0/8") == [ip_network("127.0.0.0/8")]
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1/8", "localhost", "10.0.0.0/33"])
+def test_what_is_no_network_stops_the_start(monkeypatch, text: str) -> None:
+    monkeypatch.setenv("NETS", text)
+    with pytest.raises(ImproperlyConfigured, match="NETS"):
+        env.networks("NETS", "")
