@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import Lock
 from uuid import UUID
 
@@ -82,25 +82,33 @@ def policies_of(tenant: TenantRef) -> QuerySet[Policy]:
 
 
 def rule_of(row: Policy) -> Rule:
-    return Rule(
-        id=row.public_id,
-        own=row.tenant_id is not None,
-        priority=row.priority,
-        enabled=row.enabled,
-        category=row.category or None,
-        engine=row.engine or None,
-        voice=row.voice or None,
-        min_characters=row.min_characters,
-        max_characters=row.max_characters,
-        max_age=row.max_age,
-        hot_hits=row.hot_hits or 0,
-        hot_window=row.hot_window or 0.0,
-        hot_factor=row.hot_factor or 1.0,
-        hot_ceiling=row.hot_ceiling or 0.0,
-        stale=row.stale,
-        store=not row.never_cache,
-        pinned=row.pinned,
+    return _shared(
+        Rule(
+            id=row.public_id,
+            own=row.tenant_id is not None,
+            priority=row.priority,
+            enabled=row.enabled,
+            category=row.category or None,
+            engine=row.engine or None,
+            voice=row.voice or None,
+            min_characters=row.min_characters,
+            max_characters=row.max_characters,
+            max_age=row.max_age,
+            hot_hits=row.hot_hits or 0,
+            hot_window=row.hot_window or 0.0,
+            hot_factor=row.hot_factor or 1.0,
+            hot_ceiling=row.hot_ceiling or 0.0,
+            stale=row.stale,
+            store=not row.never_cache,
+            pinned=row.pinned,
+        )
     )
+
+
+@lru_cache(maxsize=4_000)
+def _shared(rule: Rule) -> Rule:
+    """One value for equal rules: those for all tenants would fill the memory, once in each snapshot."""
+    return rule
 
 
 class Snapshots:
