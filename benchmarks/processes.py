@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 
-from tests.stack import Child, Stack
+from tests.stack import Stack
 
 TICKS = os.sysconf("SC_CLK_TCK")
 # Counted from the word after the command in /proc/<pid>/stat.
@@ -18,22 +17,13 @@ def stack_cpu(stack: Stack) -> float:
     """Seconds of CPU that the API, the workers, the scheduler and Redis have had so far."""
     with stack.redis.client() as redis:
         server = int(redis.info("server")["process_id"])
-    return sessions_cpu({child.pid for child in stack.children}) + process_cpu(server)
+    return session_cpu(*(child.pid for child in stack.children)) + _seconds(_stat(server))
 
 
-def child_cpu(child: Child) -> float:
-    """Of one process of a stack and of all that it started."""
-    return sessions_cpu({child.pid})
-
-
-def sessions_cpu(leaders: Collection[int]) -> float:
+def session_cpu(*leaders: int) -> float:
     """Of the living processes of these sessions, and of those of their children that have ended."""
     stats = (_stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     return sum(_seconds(words) for words in stats if words and int(words[SESSION]) in leaders)
-
-
-def process_cpu(pid: int) -> float:
-    return _seconds(_stat(pid))
 
 
 def _stat(pid: int) -> list[str]:

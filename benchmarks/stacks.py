@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import socket
+import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.engines import counting
@@ -13,7 +17,8 @@ from tests.faults.asking import number
 from tests.plugin import SECRET_KEY
 from tests.servers.databases import SeededDatabases
 from tests.servers.nanio import NanioServer
-from tests.stack import Stack
+from tests.stack import READY_SECONDS, Stack
+from ttsproject.launch.leash import leashed
 
 COUNTING = "counting"
 
@@ -45,6 +50,25 @@ def running(
         yield stack
 
 
+@contextlib.contextmanager
+def server(command: Sequence[str], port: int, *, log: Path, env: Mapping[str, str]) -> Iterator[int]:
+    """Another server on this machine, until the end of the block; its process id, once it listens."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            leashed(command), stdout=output, stderr=output, env={**os.environ, **env}, start_new_session=True
+        )
+    try:
+        deadline = time.monotonic() + READY_SECONDS
+        while not _listens(port):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the server did not start:\n{log.read_text()}")
+            time.sleep(0.05)
+        yield process.pid
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def engine_runs(stack: Stack) -> int:
     """By the engine's own log where it is the counting one, else by how often a worker took a sentence."""
     if stack.engines == (COUNTING,):
@@ -64,6 +88,14 @@ def engine_seconds(stack: Stack) -> float:
         else:
             total += line["time"] - begun.pop(line["pid"])
     return total
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _s3_settings(server: NanioServer) -> dict[str, str]:
