@@ -38,6 +38,11 @@ def sweep_objects() -> None:
     service.sweep_objects()
 
 
+@shared_task(name="synth.judge_misses")
+def judge_misses() -> None:
+    service.judge_misses()
+
+
 @shared_task(name="synth.count_days")
 def count_days() -> None:
     hits.count_finished_days()

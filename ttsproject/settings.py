@@ -86,6 +86,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "synth.sweep", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
     "sweep_objects": {"task": "synth.sweep_objects", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
     "count_days": {"task": "synth.count_days", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
+    "misses": {"task": "synth.judge_misses", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
     "usage": {"task": "synth.drain_usage", "schedule": 1.0, "options": {"queue": "io", "expires": 2}},
 }
 

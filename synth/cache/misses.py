@@ -112,7 +112,7 @@ def judge(facts: Facts) -> Verdict:
 
 def needs_neighbours(facts: Facts) -> bool:
     """Whether what came close can matter at all."""
-    return _decided(facts) is None
+    return _decided(facts) is None and not facts.older_model
 
 
 def _decided(facts: Facts) -> MissReason | None:

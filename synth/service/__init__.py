@@ -4,6 +4,7 @@ from synth.service.accounting import drain_usage
 from synth.service.admission import StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.explaining import Explanation, Question, explain_request
+from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
@@ -33,6 +34,7 @@ __all__ = [
     "drain_usage",
     "explain_request",
     "is_fresh",
+    "judge_misses",
     "remake",
     "save_policy",
     "signed_url",
