@@ -17,8 +17,10 @@ from synth.api.cache import (
 )
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
+from synth.api.misses import MissExamples, MissReport
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
+from synth.api.usage import UsageDays, UsageList
 from synth.api.voices import Engines, Voices
 from synth.api.warm import Warmings
 from ttsproject.health import healthz, metrics, readyz
@@ -36,8 +38,12 @@ urlpatterns = [
     path("v1/cache/actions", CacheActions.as_view(), name="cache-actions"),
     path("v1/cache/actions/<str:action_id>", CacheActionDetail.as_view(), name="cache-action"),
     path("v1/cache/actions/<str:action_id>/failures", CacheActionFailures.as_view(), name="cache-action-failures"),
+    path("v1/cache/misses", MissReport.as_view(), name="cache-misses"),
+    path("v1/cache/misses/examples", MissExamples.as_view(), name="cache-miss-examples"),
     path("v1/voices", Voices.as_view(), name="voices"),
     path("v1/engines", Engines.as_view(), name="engines"),
+    path("v1/usage", UsageList.as_view(), name="usage"),
+    path("v1/usage/days", UsageDays.as_view(), name="usage-days"),
     path("v1/savings", SavingsReport.as_view(), name="savings"),
     path("v1/openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs/", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),

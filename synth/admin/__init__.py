@@ -1,11 +1,26 @@
 """The speech app's screens, one file each; Django's admin finds them here."""
 
+from synth.admin.curation_actions import CurationActionAdmin
 from synth.admin.engine_cards import EngineCardAdmin
 from synth.admin.entries import EntryAdmin
 from synth.admin.jobs import JobAdmin
+from synth.admin.misses import MissDayAdmin, MissExampleAdmin
 from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
 from synth.admin.savings import SavingsAdmin
 from synth.admin.syntheses import SynthesisAdmin
+from synth.admin.usage import UsageAdmin
 
-__all__ = ["EngineCardAdmin", "EntryAdmin", "JobAdmin", "PolicyAdmin", "RenderingAdmin", "SavingsAdmin", "SynthesisAdmin"]
+__all__ = [
+    "CurationActionAdmin",
+    "EngineCardAdmin",
+    "EntryAdmin",
+    "JobAdmin",
+    "MissDayAdmin",
+    "MissExampleAdmin",
+    "PolicyAdmin",
+    "RenderingAdmin",
+    "SavingsAdmin",
+    "SynthesisAdmin",
+    "UsageAdmin",
+]

@@ -29,6 +29,8 @@ OPERATIONS = {
     ("/v1/cache/actions/{action_id}/failures", "get"): "listCacheActionFailures",
     ("/v1/voices", "get"): "listVoices",
     ("/v1/engines", "get"): "listEngines",
+    ("/v1/usage", "get"): "listUsage",
+    ("/v1/usage/days", "get"): "getUsageByDay",
     ("/v1/savings", "get"): "getSavings",
 }
 
