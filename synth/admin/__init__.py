@@ -1,10 +1,8 @@
 """The speech app's screens, one file each; Django's admin finds them here."""
 
-from synth.admin.curation_actions import CurationActionAdmin
 from synth.admin.engine_cards import EngineCardAdmin
 from synth.admin.entries import EntryAdmin
 from synth.admin.jobs import JobAdmin
-from synth.admin.misses import MissDayAdmin, MissExampleAdmin
 from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
 from synth.admin.savings import SavingsAdmin
@@ -12,12 +10,9 @@ from synth.admin.syntheses import SynthesisAdmin
 from synth.admin.usage import UsageAdmin
 
 __all__ = [
-    "CurationActionAdmin",
     "EngineCardAdmin",
     "EntryAdmin",
     "JobAdmin",
-    "MissDayAdmin",
-    "MissExampleAdmin",
     "PolicyAdmin",
     "RenderingAdmin",
     "SavingsAdmin",
