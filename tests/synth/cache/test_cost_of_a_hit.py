@@ -4,11 +4,14 @@ from base64 import b64decode
 
 import pytest
 
-from synth import wiring
+from synth import service, wiring
 from synth.keys import object_name
+from synth.models import Policy
 from synth.stored import of_entry
+from tenants import service as tenant_service
 from tests.finished import Finished
 from tests.synth.cache.counting import RoundTrips, round_trips
+from tests.world import World
 
 
 @pytest.fixture
@@ -39,6 +42,34 @@ def test_with_the_bytes_out_of_redis_and_then_out_of_memory(
         data = answer.content if delivery == "binary" else b64decode(answer.json()["audio"])
         assert data == warm.data
     assert (answer["X-Cache"] if delivery == "binary" else answer.json()["cache"]) == "hit"
+
+
+def test_with_limits_a_hot_rule_and_old_sounds_served(
+    ask, warm, world: World, sent: RoundTrips, django_assert_num_queries
+):
+    tenant_service.limit_tenant(world.owner.tenant, rate=100, burst=50)
+    tenant_service.limit_key(world.owner.key, rate=50, burst=25)
+    rule = {"max_age": 3600, "stale": 60, "hot_hits": 1, "hot_window": 60, "hot_factor": 2.0, "hot_ceiling": 7200}
+    service.save_policy(Policy(tenant=world.owner.tenant, **rule))
+    ask()
+    with django_assert_num_queries(0), round_trips(sent, 1):
+        answer = ask()
+    assert answer.json()["cache"] == "hit"
+    assert [name in answer for name in ("RateLimit", "RateLimit-Policy")] == [True, True]
+
+
+@pytest.mark.parametrize("mode", ["refresh", "bypass"])
+def test_what_asks_no_cache_is_let_in_by_one_round_trip(ask, warm, sent: RoundTrips, mode: str):
+    before = len(sent)
+    assert ask(cache=mode).status_code == 202
+    assert len([command for command in sent[before:] if b"EVALSHA" in command]) == 1
+
+
+def test_a_refused_one_costs_no_more(ask, warm, world: World, sent: RoundTrips, django_assert_num_queries):
+    tenant_service.limit_tenant(world.owner.tenant, rate=0.01, burst=1)
+    assert ask().status_code == 200
+    with django_assert_num_queries(0), round_trips(sent, 1):
+        assert ask().status_code == 429
 
 
 def test_a_restart_of_scripts_costs_round_trips_and_no_error(ask, warm, sent, redis_server, django_assert_num_queries):
