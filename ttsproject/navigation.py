@@ -1,10 +1,12 @@
-"""What the admin's sidebar lists, by what a user may see. django-unfold calls it by its name in the settings."""
+"""What the admin's sidebar lists and its first page shows, by what a user may see. django-unfold calls both by name."""
 
 from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
+
+from synth.admin.savings import lately
 
 # Group -> (title, icon, app, model).
 GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
@@ -45,6 +47,10 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
         }
         for title, items in GROUPS
     ]
+
+
+def first_page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    return context | {"saved_lately": lately() if _may_see(request, "synth", "engineday") else []}
 
 
 def _may_see(request: HttpRequest, app: str, model: str) -> bool:

@@ -216,6 +216,7 @@ UNFOLD = {
     ],
     "SHOW_VIEW_ON_SITE": False,
     "SIDEBAR": {"navigation": "ttsproject.navigation.sidebar"},
+    "DASHBOARD_CALLBACK": "ttsproject.navigation.first_page",
 }
 
 # --- API ------------------------------------------------------------------------------------------------------------

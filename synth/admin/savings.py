@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from django import forms
@@ -63,6 +65,17 @@ class SavingsAdmin(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/synth/savings.html", context)
 
 
+def lately() -> list[tuple[Any, str | None]]:
+    """For the first page: what was saved over thirty days, looked up once a minute."""
+    return _lately(int(time.monotonic() // 60))
+
+
+@lru_cache(maxsize=1)
+def _lately(_minute: int) -> list[tuple[Any, str | None]]:
+    days = period(None, None)
+    return _cards(savings(*days)) if days else []
+
+
 def _with_days(asked: QueryDict) -> dict[str, Any]:
     """Days that were left out are shown in the form, too."""
     whole = period(None, None)
@@ -77,7 +90,7 @@ def _page(form: PeriodForm) -> dict[str, Any]:
     return {
         "first": report.first,
         "last": report.last,
-        "cards": [(title, tell(report.total, report)) for title, _short, tell in COLUMNS if _is_known(tell, report)],
+        "cards": _cards(report),
         "chart": _chart(report),
         "days": _days(report),
         "engines": _engines(report),
@@ -131,6 +144,10 @@ COLUMNS: tuple[tuple[Any, Any, Teller], ...] = (
 def _is_known(tell: Teller, report: Savings) -> bool:
     """No column where nobody set a price, or watts."""
     return tell(report.total, report) is not None
+
+
+def _cards(report: Savings) -> list[tuple[Any, str | None]]:
+    return [(title, tell(report.total, report)) for title, _column, tell in COLUMNS if _is_known(tell, report)]
 
 
 def _days(report: Savings) -> dict[str, Any]:
