@@ -104,19 +104,37 @@ class LocalBuckets:
 
     All of them together let in no more than the limit does, counted from their first request on. With a burst of at
     least one request a process that holds over any span of time.
+
+    A Redis that comes and goes would add its own allowance to theirs. So a process goes on from what Redis told last
+    (`follow`), and keeps to its share for a while once Redis is back (`take_along`), which knows nothing of it.
     """
 
     def __init__(self, *, processes: int) -> None:
         self._processes = processes
         self._lock = Lock()
         self._full_at: LRUCache[str, int] = LRUCache(MAX_BUCKETS)
+        self._alone_until: LRUCache[str, int] = LRUCache(MAX_BUCKETS)
 
-    def take(self, metered: Sequence[Metered], *, now: int | None = None) -> tuple[Allowance, ...]:
+    def follow(self, metered: Sequence[Metered], allowances: Sequence[Allowance], *, now: int | None = None) -> None:
+        """Redis let a request in, and said what is left."""
+        moment = _now() if now is None else now
+        with self._lock:
+            for item, allowance in zip(metered, allowances, strict=False):
+                self._full_at[item.bucket] = moment + allowance.full_in
+
+    def take_along(self, metered: Sequence[Metered], *, now: int | None = None) -> tuple[Allowance, ...]:
+        """Like `take`, if one of these buckets was in use without Redis since it was last full; else nothing."""
+        moment = _now() if now is None else now
+        if not any(self._alone_until.get(item.bucket, 0) > moment for item in metered):
+            return ()
+        return self.take(metered, now=moment, alone=False)
+
+    def take(self, metered: Sequence[Metered], *, now: int | None = None, alone: bool = True) -> tuple[Allowance, ...]:
         """Let one request in by all of these limits, or by none: then RateLimited is raised.
 
-        `now` is microseconds of a clock that never goes back.
+        `now` is microseconds of a clock that never goes back. `alone`: Redis is not asked.
         """
-        moment = time.monotonic_ns() // 1000 if now is None else now
+        moment = _now() if now is None else now
         shares = [_Share.of(item.limit, self._processes) for item in metered]
         with self._lock:
             before = [
@@ -127,6 +145,9 @@ class LocalBuckets:
             admitted = all(full_at <= moment + share.room for full_at, share in zip(after, shares, strict=True))
             now_full_at = after if admitted else before
             self._full_at.update({item.bucket: full_at for item, full_at in zip(metered, now_full_at, strict=True)})
+            if alone:
+                for item, share in zip(metered, shares, strict=True):
+                    self._alone_until[item.bucket] = moment + share.room
         told = tuple(
             Allowance(item.name, share.limit, full_at - moment)
             for item, share, full_at in zip(metered, shares, now_full_at, strict=True)
@@ -134,6 +155,10 @@ class LocalBuckets:
         if not admitted:
             raise RateLimited(told)
         return told
+
+
+def _now() -> int:
+    return time.monotonic_ns() // 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,12 @@ class Visit:
             counted=self.admission.admitted,
         )
 
+    def metered(self) -> list[Metered]:
+        """Its limits, as this process keeps them while Redis is away."""
+        tenant, key = self.snapshot.tenant.id.hex, self.caller.key_id.hex
+        limits = (("tenant", tenant, self.snapshot.limit), ("key", key, self.caller.limit))
+        return [Metered(name, bucket, limit) for name, bucket, limit in limits if limit]
+
     def note(self, found: Lookup) -> None:
         """What Redis counted stays counted, whatever it is asked further."""
         if found.counted and not self.admission.admitted:
@@ -88,10 +94,14 @@ def is_fresh(snapshot: Snapshot, visit: Visit | None = None) -> bool:
 
 def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
     cache, snapshot = wiring.rendition_cache(), visit.snapshot
+    metered = [] if visit.admission.admitted else visit.metered()
+    by_share = wiring.local_buckets().take_along(metered) if metered else ()
     for _ in range(MAX_ASKS):
         found = ask(visit.gate())
         visit.note(found)
         if found.status in SETTLED:
+            if metered and not by_share:
+                wiring.local_buckets().follow(metered, visit.admission.allowances)
             return found
         if found.status is Status.LIMITED:
             raise RateLimited(found.allowances)
@@ -104,19 +114,10 @@ def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
             break  # away, behind in its purges, or ahead of a database that was restored from a backup
         cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
     visit.admission.degraded = True
-    _admit_without_redis(visit)
-    return Lookup(Status.AWAY)
-
-
-def _admit_without_redis(visit: Visit) -> None:
-    """By this process's share of the limits."""
-    if visit.admission.admitted:
-        return
-    tenant, key = visit.snapshot.tenant.id.hex, visit.caller.key_id.hex
-    limits = (("tenant", tenant, visit.snapshot.limit), ("key", key, visit.caller.limit))
-    metered = [Metered(name, bucket, limit) for name, bucket, limit in limits if limit]
-    visit.admission.allowances = wiring.local_buckets().take(metered) if metered else ()
+    if metered and not visit.admission.admitted:
+        visit.admission.allowances = by_share or wiring.local_buckets().take(metered)
     visit.admission.admitted = True
+    return Lookup(Status.AWAY)
 
 
 def _event(visit: Visit, request: SpeechRequest) -> bytes:
