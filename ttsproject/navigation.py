@@ -17,6 +17,7 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
             (_("Jobs"), "assignment", "synth", "job"),
             (_("Renderings"), "merge", "synth", "rendering"),
             (_("Syntheses"), "graphic_eq", "synth", "synthesis"),
+            (_("Cache actions"), "cleaning_services", "synth", "curationaction"),
             (_("TTL rules"), "timer", "synth", "policy"),
             (_("Engine cards"), "memory", "synth", "enginecardrow"),
             (_("Usage"), "receipt_long", "tenants", "usage"),

@@ -1,5 +1,6 @@
 """The speech app's screens, one file each; Django's admin finds them here."""
 
+from synth.admin.curation_actions import CurationActionAdmin
 from synth.admin.engine_cards import EngineCardAdmin
 from synth.admin.entries import EntryAdmin
 from synth.admin.jobs import JobAdmin
@@ -10,6 +11,7 @@ from synth.admin.syntheses import SynthesisAdmin
 from synth.admin.usage import UsageAdmin
 
 __all__ = [
+    "CurationActionAdmin",
     "EngineCardAdmin",
     "EntryAdmin",
     "JobAdmin",

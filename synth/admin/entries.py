@@ -1,4 +1,4 @@
-"""The catalogue's screen: find what is stored, and hear it."""
+"""The catalogue's screen: find what is stored, hear it, and purge, refresh or pin it (`curating.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from synth.admin import filters
-from synth.admin.base import ReadOnlyAdmin, beginning, excerpt, readable_json, seconds
+from synth.admin.base import beginning, excerpt, readable_json, seconds
+from synth.admin.curating import CuratesEntries
 from synth.admin.player import player
 from synth.models import Entry
 from synth.stored import of_entry
@@ -21,17 +22,19 @@ from tenants.types import TenantRef
 
 
 @admin.register(Entry)
-class EntryAdmin(ReadOnlyAdmin):
+class EntryAdmin(CuratesEntries):
     id_prefix = "ent"
     list_display = [
         "text_excerpt", "listen", "tenant", "kind", "voice", "engine", "format", "length", "size_label", "made_at",
     ]  # fmt: skip
     list_select_related = ["tenant"]
-    list_filter = [filters.KIND, filters.TENANT, filters.EngineFilter, filters.VoiceFilter, filters.FormatFilter]
+    list_filter = [
+        filters.KIND, filters.TENANT, filters.EngineFilter, filters.VoiceFilter, filters.FormatFilter, "pinned",
+    ]  # fmt: skip
     search_fields = ["text", "tenant__slug", "voice", "engine", "=digest", "=key"]
     search_help_text = _("Text, tenant, voice, engine or id")
     fieldsets = [
-        (None, {"fields": ["public_id", "text_whole", "listen", "tenant", "kind", "category"]}),
+        (None, {"fields": ["public_id", "text_whole", "listen", "tenant", "kind", "category", "pinned"]}),
         (_("Sound"), {"fields": ["voice", "engine", "model_version", "length", "format", "media_type", "sample_rate"]}),
         (_("Storage"), {"fields": ["size_label", "digest", "key", "made_at", "created_at", "provenance_json"]}),
     ]
