@@ -14,8 +14,11 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page
 
 from synth import cards, wiring
+from synth.keys import rendition_key
 from synth.models import EngineCardRow, Entry, Policy
 from synth.models.states import State
+from synth.snapshot import load
+from synth.spec import read_request
 from tests.synth.admin.pages import LISTS, list_of, page_of
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_entry, make_work, publish_card
 from tests.world import make_world
@@ -68,6 +71,8 @@ def site(live_server, settings, tmp_path) -> Iterator[Site]:
         ),
         Policy.objects.create(never_cache=True, priority=200),
     ]  # fmt: skip
+    asked = read_request({"text": CHINESE}, load(world.owner.tenant.id), house=wiring.house())
+    Entry.objects.filter(id=entries[0].id).update(key=rendition_key(asked.spec))
     question = urlencode({"tenant": world.owner.tenant.id, "text": CHINESE})
     rows = [*entries, segment, done.job, waiting.job, done.rendering, done.syntheses[0], card]
     addresses = [reverse("admin:index"), *map(list_of, LISTS), *map(page_of, rows)]
