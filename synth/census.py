@@ -21,7 +21,7 @@ from redis import RedisError
 from synth import engine_time, hits, metrics, wiring
 from synth.conf import conf
 from synth.engine_time import Use
-from synth.models import EngineCardRow, Entry, Rendering, Synthesis
+from synth.models import EngineCardRow, Entry, MissDay, Rendering, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import Priority, State
 
@@ -64,6 +64,7 @@ class Census(Collector):
             Part("queue", queue, every=5.0),
             Part("redis", redis, every=5.0),
             Part("savings", Saving().told, every=5.0),
+            Part("misses", misses, every=30.0),
             Part("engines", engines, every=30.0),
             Part("tenants", tenants, every=60.0),
             Part("catalogue", catalogue, every=300.0),
@@ -116,6 +117,13 @@ def queue() -> Iterator[Metric]:
     age = (now - waiting["since"]).total_seconds() if waiting["since"] else 0.0
     yield gauge("refrain_renderings_queued", "Renditions that wait to be joined and encoded.", {(): waiting["count"]})
     yield gauge("refrain_renderings_oldest_seconds", "How long ago the oldest was asked for.", {(): max(0.0, age)})
+
+
+def misses() -> Iterator[Metric]:
+    """As they were judged, some seconds after the requests; ever, and of all tenants."""
+    sums = MissDay.objects.aggregate(**{reason: Sum(reason) for reason in metrics.MissReason})
+    by_reason = {(reason,): sums[reason] or 0 for reason in metrics.MissReason}
+    yield counter("refrain_misses", "Speech requests that the cache did not answer, by reason.", by_reason, "reason")
 
 
 def redis() -> Iterator[Metric]:

@@ -71,7 +71,6 @@ class RunEnd(StrEnum):
 REQUESTS = Counter(
     "refrain_requests", "Speech requests, by how they ended and where a hit came from.", ["outcome", "tier"]
 )
-MISSES = Counter("refrain_misses", "Speech requests that the cache did not answer, by reason.", ["reason"])
 HIT_SECONDS = Histogram("refrain_hit_seconds", "Time in which a hit was answered.", buckets=HIT_BUCKETS)
 MISS_SECONDS = Histogram(
     "refrain_miss_seconds", "Time in which a miss was answered with its sound.", buckets=MISS_BUCKETS
@@ -95,7 +94,6 @@ _requests: dict[tuple[Outcome, Tier], Callable[[], None]] = {
     for tier in Tier
     if (tier is Tier.NONE) is not (outcome is Outcome.HIT)
 }
-_misses: dict[MissReason, Callable[[], None]] = {reason: MISSES.labels(reason).inc for reason in MissReason}
 _joins: dict[Join, Callable[[], None]] = {where: JOINS.labels(where).inc for where in Join}
 _hit_characters: dict[str, Callable[[float], None]] = {}
 
@@ -125,11 +123,6 @@ def made(*, seconds: float) -> None:
 def ended(outcome: Outcome) -> None:
     """A request ended without a sound."""
     _requests[outcome, Tier.NONE]()
-
-
-def missed(reason: MissReason) -> None:
-    """To be told once for each request that was no hit, whenever its reason is known."""
-    _misses[reason]()
 
 
 def joined(where: Join) -> None:

@@ -13,7 +13,7 @@ from synth import metrics, service, wiring
 from synth.api.jobs import SpeechCollection
 from synth.api.presenting import RETRY_AFTER, job_path, pending_body, speech_body
 from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
-from synth.metrics import MissReason, Outcome
+from synth.metrics import Outcome
 from synth.service import Speech, StaleSnapshot, Visit
 from synth.snapshot import Snapshot
 from synth.spec import SpeechRequest, read_request
@@ -29,8 +29,6 @@ from tenants.scopes import SPEECH_WRITE
 from tenants.types import Caller
 
 MAX_RELOADS = 4
-# What the answer tells by itself; of a plain miss nobody knows yet.
-REASONS = {"refresh": MissReason.REFRESHED, "bypass": MissReason.BYPASSED}
 
 
 class NotJson(Problem):
@@ -122,7 +120,6 @@ def _count(spoken: Speech, request: SpeechRequest, seconds: float) -> None:
     if spoken.from_cache:
         engine, characters = request.spec.manner.engine, request.characters
         return metrics.hit(spoken.tier, engine=engine, characters=characters, seconds=seconds)
-    metrics.missed(REASONS.get(spoken.cache_status, MissReason.UNKNOWN))
     if spoken.stored is None:
         return metrics.ended(Outcome.PENDING)
     return metrics.made(seconds=seconds)

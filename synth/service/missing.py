@@ -19,7 +19,7 @@ from django.db.models import BooleanField, Case, F, Manager, TextField, Value, W
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
-from synth import codec, metrics
+from synth import codec
 from synth.cache.misses import Facts, Neighbour, Standing, Verdict, judge, needs_neighbours
 from synth.keys import rendition_key
 from synth.metrics import MissReason
@@ -75,9 +75,6 @@ def _judge_batch() -> bool:
     jobs = list(Job.objects.filter(miss_reason="").select_related("rendering").order_by("created_at")[:BATCH])
     court = _Court(jobs)
     judged = _keep({job.id: Miss(job, court.verdict(job)) for job in jobs})
-    for miss in judged:
-        if miss.verdict is not None:
-            metrics.missed(miss.verdict.reason)
     return len(jobs) == BATCH and bool(judged)
 
 

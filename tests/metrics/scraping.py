@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
+from ttsproject import health
+
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -23,6 +25,8 @@ def parse(text: str) -> Samples:
 
 
 def scrape() -> Samples:
+    """With fresh answers of the database and Redis."""
+    health._census.cache_clear()
     answer = Client().get("/metrics")
     assert answer.status_code == 200
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
