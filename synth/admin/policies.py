@@ -39,7 +39,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at r
 class PolicyAdmin(ServiceAdmin):
     form = PolicyForm
     paginator = Paginator  # a bounded number for each tenant: few
-    list_display = ["rule_name", "tenant_name", "priority", "enabled", "matches", "keeps", "updated_at"]
+    list_display = ["rule_name", "tenant_name", "priority", "enabled", "matches", "keeps"]
     list_select_related = ["tenant"]
     list_filter = ["enabled", filters.TENANT, "pinned", "never_cache"]
     search_fields = ["note", "category", "engine", "voice", "tenant__slug"]

@@ -156,10 +156,11 @@ def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
     )
     snapshot = load(caller.tenant.id)
     card = snapshot.cards.get(request.spec.manner.engine) if snapshot else None
-    if card is None:
+    if snapshot is None or card is None:
         raise NotFound
+    kept = snapshot.retention_of(request.spec, request.category)
     try:
-        job = submit(caller, request, key=rendering.key, max_units=card.max_units, request_id="")
+        job = submit(caller, request, key=rendering.key, max_units=card.max_units, request_id="", retention=kept)
     except MadeMeanwhile as made:
         return of_entry(made.entry)
     stored = _deliver_job(_wait_for(job, request.wait), request).stored
