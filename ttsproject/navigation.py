@@ -19,6 +19,8 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
             (_("Syntheses"), "graphic_eq", "synth", "synthesis"),
             (_("Cache actions"), "cleaning_services", "synth", "curationaction"),
             (_("TTL rules"), "timer", "synth", "policy"),
+            (_("Misses"), "troubleshoot", "synth", "missday"),
+            (_("Examples of misses"), "search_off", "synth", "missexample"),
             (_("Engine cards"), "memory", "synth", "enginecardrow"),
             (_("Usage"), "receipt_long", "tenants", "usage"),
             (_("Savings"), "savings", "synth", "engineday"),

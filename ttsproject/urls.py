@@ -17,6 +17,7 @@ from synth.api.cache import (
 )
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
+from synth.api.misses import MissExamples, MissReport
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
 from synth.api.usage import UsageDays, UsageList
@@ -37,6 +38,8 @@ urlpatterns = [
     path("v1/cache/actions", CacheActions.as_view(), name="cache-actions"),
     path("v1/cache/actions/<str:action_id>", CacheActionDetail.as_view(), name="cache-action"),
     path("v1/cache/actions/<str:action_id>/failures", CacheActionFailures.as_view(), name="cache-action-failures"),
+    path("v1/cache/misses", MissReport.as_view(), name="cache-misses"),
+    path("v1/cache/misses/examples", MissExamples.as_view(), name="cache-miss-examples"),
     path("v1/voices", Voices.as_view(), name="voices"),
     path("v1/engines", Engines.as_view(), name="engines"),
     path("v1/usage", UsageList.as_view(), name="usage"),

@@ -4,6 +4,7 @@ from synth.admin.curation_actions import CurationActionAdmin
 from synth.admin.engine_cards import EngineCardAdmin
 from synth.admin.entries import EntryAdmin
 from synth.admin.jobs import JobAdmin
+from synth.admin.misses import MissDayAdmin, MissExampleAdmin
 from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
 from synth.admin.savings import SavingsAdmin
@@ -15,6 +16,8 @@ __all__ = [
     "EngineCardAdmin",
     "EntryAdmin",
     "JobAdmin",
+    "MissDayAdmin",
+    "MissExampleAdmin",
     "PolicyAdmin",
     "RenderingAdmin",
     "SavingsAdmin",

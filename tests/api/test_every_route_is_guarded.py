@@ -51,6 +51,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/cache/actions/<str:action_id>", "GET"): Case(CACHE_READ),
     ("v1/cache/actions/<str:action_id>", "DELETE"): Case(CACHE_WRITE),
     ("v1/cache/actions/<str:action_id>/failures", "GET"): Case(CACHE_READ),
+    ("v1/cache/misses", "GET"): Case(CACHE_READ),
+    ("v1/cache/misses/examples", "GET"): Case(CACHE_READ),
     ("v1/voices", "GET"): Case(VOICES_READ),
     ("v1/engines", "GET"): Case(VOICES_READ),
     ("v1/usage", "GET"): Case(SPEECH_READ),

@@ -27,6 +27,8 @@ OPERATIONS = {
     ("/v1/cache/actions/{action_id}", "get"): "getCacheAction",
     ("/v1/cache/actions/{action_id}", "delete"): "cancelCacheAction",
     ("/v1/cache/actions/{action_id}/failures", "get"): "listCacheActionFailures",
+    ("/v1/cache/misses", "get"): "getMisses",
+    ("/v1/cache/misses/examples", "get"): "listMissExamples",
     ("/v1/voices", "get"): "listVoices",
     ("/v1/engines", "get"): "listEngines",
     ("/v1/usage", "get"): "listUsage",
