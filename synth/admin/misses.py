@@ -77,7 +77,6 @@ class MissExampleAdmin(ReadOnlyAdmin):
     list_display = [
         "created_at", "reason_label", "text_excerpt", "differed", "nearest_excerpt", "tenant", "job_link", "request_id",
     ]  # fmt: skip
-    list_select_related = ["tenant", "job"]
     list_filter = [filters.TENANT, ReasonFilter]
     search_fields = ["=job__request_id"]
     search_help_text = _("Request id")
@@ -88,7 +87,7 @@ class MissExampleAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[MissExample]:
         rows: QuerySet[MissExample] = super().get_queryset(request)
-        return missed.with_texts(rows)
+        return missed.with_texts(rows.select_related("tenant"))
 
     @display(description=_("reason"), label=COLOURS)
     def reason_label(self, row: MissExample) -> tuple[str, Any]:
