@@ -2,7 +2,7 @@
 -- Nor does it bring back what was purged after it had read the rendition's row.
 -- KEYS: entry, audio, purge number
 -- ARGV: meta, made (Unix s), digest, expiry (s), audio ('' when it is too large), the purge number that it knew, pinned,
---   what a usage event tells of the sound
+--   duration (s)
 if tonumber(redis.call('GET', KEYS[3]) or '0') > tonumber(ARGV[6]) then
   return 0
 end
@@ -11,7 +11,7 @@ if entry[1] and tonumber(entry[1]) > tonumber(ARGV[2]) then
   return 0
 end
 redis.call('HSET', KEYS[1], 'meta', ARGV[1], 'made', ARGV[2], 'digest', ARGV[3], 'pinned', ARGV[7],
-  'facts', ARGV[8])
+  'duration', ARGV[8])
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 if ARGV[5] ~= '' then
   redis.call('SET', KEYS[2], ARGV[5], 'EX', ARGV[4])

@@ -78,7 +78,7 @@ if not KEYS[3] then
   return {'admitted', left[1], left[2]}
 end
 
-local entry = redis.call('HMGET', KEYS[3], 'meta', 'made', 'digest', 'pinned', 'facts', 'window', 'now', 'before')
+local entry = redis.call('HMGET', KEYS[3], 'meta', 'made', 'digest', 'pinned', 'duration', 'window', 'now', 'before')
 if not entry[1] then
   keep()
   return {'miss', left[1], left[2]}
@@ -114,7 +114,7 @@ if hot_hits > 0 then
 end
 count.hits = count.hits + 1
 keep(tonumber(account[5]) + 1)
-redis.call('XADD', KEYS[5], 'MAXLEN', '~', ARGV[17], '*', 'r', ARGV[16], 'f', entry[5] or '', 'o', status)
+redis.call('XADD', KEYS[5], 'MAXLEN', '~', ARGV[17], '*', 'r', ARGV[16], 'd', entry[5] or '', 'o', status)
 local audio = false
 if ARGV[14] == '1' and entry[3] ~= ARGV[15] then
   audio = redis.call('GET', KEYS[4])

@@ -98,18 +98,17 @@ class RenditionCache:
         *,
         purge_number: int = 0,
         pinned: bool = False,
-        saved_seconds: float | None = None,
     ) -> None:
         """Keep a rendition; its bytes too, if they are few enough.
 
         `purge_number` was the tenant's before the rendition's row was read: of what was purged since, nothing is kept.
-        `saved_seconds` of its engine are what each hit saves.
         """
         kept = audio if audio is not None and len(audio) <= self._audio_limit else b""
         keys = [*_entry_keys(tenant, key), redis_key(tenant, Kind.PURGES)]
         meta = orjson.dumps(_meta(stored))
-        facts = orjson.dumps([stored.duration, saved_seconds])
-        arguments = [meta, stored.made, stored.digest, self._expiry, kept, purge_number, int(pinned), facts]
+        arguments = [
+            meta, stored.made, stored.digest, self._expiry, kept, purge_number, int(pinned), stored.duration
+        ]  # fmt: skip
         self._run("fill", keys, arguments, default=None)
 
     def forget(self, tenant: TenantRef, key: str) -> None:

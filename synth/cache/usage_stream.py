@@ -64,14 +64,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One hit. `at` is Unix seconds, `outcome` the script's status; seconds are of the sound and of its engine."""
+    """One hit. `at` is Unix seconds, `outcome` the script's status, `duration` the sound's seconds."""
 
     stream_id: str
     at: float
     outcome: str
     request: Request
     duration: float | None
-    saved_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,6 @@ def _events(found: Any) -> Iterator[Event]:
         if fields is None:  # cut while a reader had it in hand
             continue
         packed = orjson.loads(fields[b"r"])
-        duration, saved = orjson.loads(fields[b"f"] or b"[null,null]")
         request_id, key_id, engine, voice, language, category, delivery, characters = packed
         yield Event(
             _text(stream_id),
@@ -156,8 +154,7 @@ def _events(found: Any) -> Iterator[Event]:
                 delivery=delivery,
                 characters=characters,
             ),
-            duration,
-            saved,
+            float(fields[b"d"]) if fields[b"d"] else None,
         )
 
 

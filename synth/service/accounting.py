@@ -139,7 +139,6 @@ def _of_event(tenant: TenantRef, event: Event) -> Usage:
         delivery=request.delivery,
         characters=request.characters,
         duration=event.duration,
-        saved_seconds=event.saved_seconds,
         request_id=request.request_id,
     )
 

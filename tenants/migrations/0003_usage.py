@@ -27,7 +27,6 @@ class Migration(migrations.Migration):
                 ('delivery', models.CharField(blank=True, default='', max_length=8, verbose_name='delivery')),
                 ('characters', models.PositiveIntegerField(default=0, verbose_name='characters')),
                 ('duration', models.FloatField(null=True, verbose_name='seconds')),
-                ('saved_seconds', models.FloatField(null=True, verbose_name='engine seconds saved')),
                 ('request_id', models.CharField(blank=True, default='', max_length=64, verbose_name='request id')),
                 ('tenant', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='tenants.tenant', verbose_name='tenant')),
             ],

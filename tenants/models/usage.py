@@ -9,7 +9,7 @@ GAP = "gap"
 
 
 class Usage(models.Model):
-    """`id` is the request's for what the cache answered, the job's otherwise: whoever writes a row again changes nothing.
+    """`id` is the request's for what the cache answered, else the job's: to write a row again changes nothing.
 
     `outcome` is hit, stale, restored, miss, refresh or bypass; `state` is how the work ended. A row whose outcome is
     `gap` stands for `count` hits whose events Redis had to drop. Rows outlive their tenant: what was used stays true.
@@ -31,7 +31,6 @@ class Usage(models.Model):
     delivery = models.CharField(_("delivery"), max_length=8, blank=True, default="")
     characters = models.PositiveIntegerField(_("characters"), default=0)
     duration = models.FloatField(_("seconds"), null=True)
-    saved_seconds = models.FloatField(_("engine seconds saved"), null=True)
     request_id = models.CharField(_("request id"), max_length=64, blank=True, default="")
 
     class Meta:
