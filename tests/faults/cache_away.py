@@ -87,10 +87,10 @@ class Callers:
                 began = time.monotonic()
                 self.notes.append((began, post(client, {"text": self.text, "wait": 30})))
 
-    def slowest(self, since: float, until: float) -> float:
-        """The 99th percentile of what began then; 0 where nothing did."""
+    def seconds(self, since: float, until: float, *, share: float = 0.99) -> float:
+        """The percentile of what began then; 0 where nothing did."""
         seconds = [answer.seconds for began, answer in self.notes if since <= began < until]
-        return percentile(seconds, 0.99) if seconds else 0.0
+        return percentile(seconds, share) if seconds else 0.0
 
     @property
     def not_ok(self) -> int:
@@ -120,13 +120,14 @@ class Scene:
             healed = time.monotonic()
             self._heal()
             recovery = self._until_all_hit(known)
-        before = callers.slowest(0, began)
+        before, opened = callers.seconds(0, began), min(healed, began + OPEN_AFTER)
         return {
             "not_ok": callers.not_ok + sum(answer.status != 200 for answer in answers),
             "runs_beyond_one": runs_of(self.stack, new) - 1 + runs_of(self.stack, known) - 1,
             "beyond_rate_limit": admitted,
-            "added_p99_at_first": callers.slowest(began, min(healed, began + OPEN_AFTER)) - before,
-            "added_p99_later": callers.slowest(began + OPEN_AFTER, healed) - before,
+            "added_p99_at_first": callers.seconds(began, opened) - before,
+            "added_p99_later": callers.seconds(opened, healed) - before,
+            "added_p50_later": callers.seconds(opened, healed, share=0.5) - callers.seconds(0, began, share=0.5),
             "slowest_miss": max(answer.seconds for answer in answers),
             "recovery": recovery,
         }
