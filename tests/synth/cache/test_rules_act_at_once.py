@@ -123,6 +123,18 @@ def test_a_ttl_beyond_the_expiry_in_redis_is_kept_by_the_catalogue(ask, finished
     assert [told(ask()) for _ in range(2)] == ["restored", "hit"]
 
 
+def test_what_is_asked_for_often_is_kept_for_longer(ask, old, world: World):
+    often = {"hot_hits": 2, "hot_window": 3600, "hot_factor": 3.0, "hot_ceiling": AGE * 100}
+    saved = rule(world.owner.tenant, max_age=AGE * 10, **often)
+    assert [told(ask()) for _ in range(4)] == ["restored", "hit", "hit", "hit"]
+    saved.max_age = AGE - 1
+    service.save_policy(saved)
+    assert told(ask()) == "hit"
+    saved.hot_hits = 1000
+    service.save_policy(saved)
+    assert told(ask()) == "queued"
+
+
 # --- Never cache ----------------------------------------------------------------------------------------------------
 
 
