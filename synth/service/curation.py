@@ -31,7 +31,7 @@ Kind = CurationAction.Kind
 # Above this many entries the count must have been seen.
 CONFIRM_ABOVE = 100
 MOST_OPEN = 10
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=30)
 DRAIN_SECONDS = 10.0
 DRAINED_AT_ONCE = 100
 
