@@ -1,90 +1,70 @@
 """How long a hit takes at 50 requests a second, beside the emptiest view of the same server.
 
-Run: python -m benchmarks.hits [--seconds 20] [--rate 50]
+Run: python -m benchmarks.hits [--quick] [--seconds 20] [--rate 50]
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-import httpx
+import orjson
 
+from benchmarks.load import Answer, Caller, open_loop, quantile
 from benchmarks.stacks import running
-from tests.stack import Stack
 
 PHRASES = [f"Welcome to number {number}, how may I help you?" for number in range(10)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rate", type=float, default=50)
+    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
+    seconds = 2 if arguments.quick else arguments.seconds
     with running() as stack:
-        clients = _Clients(stack)
-        for phrase in PHRASES:
-            assert clients.speak(phrase, "url").status_code == 200
-        print(f"{arguments.rate:g} requests a second, for {arguments.seconds:g} s each\n")
+        caller = Caller(stack)
+        stack.wait_until(lambda: all(caller.speak(phrase).cache == "hit" for phrase in PHRASES), what="hits")
+        print(f"{arguments.rate:g} requests a second, for {seconds:g} s each\n")
         print("| request | median ms | p95 ms | p99 ms | of the empty view |")
         print("|---|---|---|---|---|")
-        empty = _measure(lambda _: clients.get().get("/healthz"), arguments.rate, arguments.seconds)
+        empty = _measure(partial(_empty, caller), arguments.rate, seconds)
         _print("empty view", empty, empty)
         for delivery in ("url", "inline", "binary"):
-            times = _measure(lambda number, way=delivery: _hit(clients, number, way), arguments.rate, arguments.seconds)
-            _print(f"hit, {delivery}", times, empty)
+            answers = _measure(partial(_hit, caller, delivery), arguments.rate, seconds)
+            _print(f"hit, {delivery}", answers, empty)
 
 
-class _Clients:
-    """One kept-alive connection a thread, as a tenant's back end has."""
-
-    def __init__(self, stack: Stack) -> None:
-        self._stack = stack
-        self._local = threading.local()
-
-    def get(self) -> httpx.Client:
-        if not hasattr(self._local, "client"):
-            self._local.client = self._stack.client()
-        client: httpx.Client = self._local.client
-        return client
-
-    def speak(self, phrase: str, delivery: str) -> httpx.Response:
-        return self.get().post("/v1/speech", json={"text": phrase, "delivery": delivery, "wait": 60})
+def _measure(ask: Callable[[str], Answer], rate: float, seconds: float) -> list[Answer]:
+    texts = [PHRASES[number % len(PHRASES)] for number in range(round(rate * seconds))]
+    for text in texts[: 3 * len(PHRASES)]:
+        ask(text)  # warm
+    return open_loop(ask, texts, [number / rate for number in range(len(texts))], clients=16)
 
 
-def _hit(clients: _Clients, number: int, delivery: str) -> None:
-    answer = clients.speak(PHRASES[number % len(PHRASES)], delivery)
-    hit = answer.headers.get("X-Cache") if delivery == "binary" else answer.json().get("cache")
-    if hit != "hit":
-        raise AssertionError(f"not a hit: {answer.status_code} {answer.text[:200]}")
+def _empty(caller: Caller, _text: str) -> Answer:
+    started = time.perf_counter()
+    status, _body = caller.connection.exchange("GET", "/healthz")
+    return Answer(status, {}, time.perf_counter() - started)
 
 
-def _measure(request: Callable[[int], object], rate: float, seconds: float) -> list[float]:
-    """Milliseconds of each request, sent at their times whatever the earlier ones do (an open loop)."""
-
-    def timed(number: int, due: float) -> float:
-        request(number)
-        return (time.perf_counter() - due) * 1000
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(request, range(32)))  # warm: connections and caches
-        start = time.perf_counter() + 0.1
-        pending = []
-        for number in range(round(rate * seconds)):
-            due = start + number / rate
-            time.sleep(max(0.0, due - time.perf_counter()))
-            pending.append(pool.submit(timed, number, due))
-        return [item.result() for item in pending]
+def _hit(caller: Caller, delivery: str, text: str) -> Answer:
+    started = time.perf_counter()
+    body = orjson.dumps({"text": text, "delivery": delivery})
+    status, answer = caller.connection.exchange("POST", "/v1/speech", body)
+    seconds = time.perf_counter() - started
+    if status != 200 or (delivery != "binary" and orjson.loads(answer)["cache"] != "hit"):
+        raise AssertionError(f"not a hit: {status} {answer[:200]!r}")
+    return Answer(status, {}, seconds)
 
 
-def _print(name: str, times: list[float], empty: list[float]) -> None:
-    cuts = statistics.quantiles(times, n=100)
-    ratio = statistics.median(times) / statistics.median(empty)
-    print(f"| {name} | {statistics.median(times):.2f} | {cuts[94]:.2f} | {cuts[98]:.2f} | {ratio:.2f} |")
+def _print(name: str, answers: list[Answer], empty: list[Answer]) -> None:
+    median, p95, p99 = (1000 * quantile(answers, share) for share in (0.5, 0.95, 0.99))
+    ratio = median / (1000 * quantile(empty, 0.5))
+    print(f"| {name} | {median:.2f} | {p95:.2f} | {p99:.2f} | {ratio:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What the platform adds to a miss of one sentence: accept to answer, less the engine's own time.
 
-Run: python -m benchmarks.misses [--requests 60]
+Run: python -m benchmarks.misses [--quick] [--requests 60]
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ FORMATS = ("mp3", "wav", "flac", "opus")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=60)
+    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
+    requests = 5 if arguments.quick else arguments.requests
     print("| store | format | median ms | p95 ms | of the file store's mp3 |")
     print("|---|---|---|---|---|")
     base: float | None = None
     for store in ("files", "s3"):
         with running(s3=store == "s3", env={"COUNTING_SECONDS": "0.2"}) as stack:
             for format_name in FORMATS:
-                added = _added(stack, format_name, arguments.requests)
+                added = _added(stack, format_name, requests)
                 median = statistics.median(added)
                 base = base or median
                 p95 = statistics.quantiles(added, n=20)[18]
