@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -73,7 +73,7 @@ def lately() -> list[tuple[Any, str | None]]:
 @lru_cache(maxsize=1)
 def _lately(_minute: int) -> list[tuple[Any, str | None]]:
     days = period(None, None)
-    return _cards(savings(*days)) if days else []
+    return _cards(savings(*days), [COLUMNS[number] for number in ON_FIRST_PAGE]) if days else []
 
 
 def _with_days(asked: QueryDict) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _page(form: PeriodForm) -> dict[str, Any]:
     return {
         "first": report.first,
         "last": report.last,
-        "cards": _cards(report),
+        "cards": _cards(report, COLUMNS),
         "chart": _chart(report),
         "days": _days(report),
         "engines": _engines(report),
@@ -139,6 +139,7 @@ COLUMNS: tuple[tuple[Any, Any, Teller], ...] = (
     (_("Money saved"), _("money"), _money),
     (_("Energy saved"), _("energy"), _energy),
 )
+ON_FIRST_PAGE = (0, 1, 3, 5, 6)
 
 
 def _is_known(tell: Teller, report: Savings) -> bool:
@@ -146,8 +147,8 @@ def _is_known(tell: Teller, report: Savings) -> bool:
     return tell(report.total, report) is not None
 
 
-def _cards(report: Savings) -> list[tuple[Any, str | None]]:
-    return [(title, tell(report.total, report)) for title, _column, tell in COLUMNS if _is_known(tell, report)]
+def _cards(report: Savings, columns: Iterable[tuple[Any, Any, Teller]]) -> list[tuple[Any, str | None]]:
+    return [(title, tell(report.total, report)) for title, _column, tell in columns if _is_known(tell, report)]
 
 
 def _days(report: Savings) -> dict[str, Any]:
