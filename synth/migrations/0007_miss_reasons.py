@@ -94,7 +94,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='rendering',
-            index=models.Index(condition=models.Q(('likeness', ''), _negated=True), fields=['tenant', 'likeness', '-created_at'], name='rendering_likeness'),
+            index=models.Index(fields=['tenant', 'likeness', '-created_at'], name='rendering_likeness'),
         ),
         migrations.AddField(
             model_name='missday',

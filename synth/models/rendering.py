@@ -56,11 +56,7 @@ class Rendering(models.Model):
         indexes = [
             models.Index(fields=["priority", "created_at"], condition=models.Q(state__in=OPEN), name="rendering_claim"),
             models.Index(fields=["-created_at", "-id"], name="rendering_newest"),
-            models.Index(
-                fields=["tenant", "likeness", "-created_at"],
-                condition=~models.Q(likeness=""),
-                name="rendering_likeness",
-            ),
+            models.Index(fields=["tenant", "likeness", "-created_at"], name="rendering_likeness"),
         ]
 
     def __str__(self) -> str:
