@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.db.models import Count, Min, Sum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from redis import RedisError
+from redis import RedisCluster, RedisError
 
 from synth import engine_time, hits, metrics, wiring
 from synth.conf import conf
@@ -50,7 +50,7 @@ class Part:
             self._answer, self.well = [], False
             try:
                 self._answer, self.well = list(self._ask()), True
-            except (DatabaseError, RedisError, OSError) as error:
+            except (DatabaseError, InterfaceError, RedisError, OSError) as error:
                 logger.warning("no metrics of the %s: %s", self.name, error)
         return self._answer
 
@@ -127,7 +127,7 @@ def misses() -> Iterator[Metric]:
 
 
 def redis() -> Iterator[Metric]:
-    servers = _servers(wiring.redis().info())
+    servers = _servers()
     sums = {name: sum(float(server.get(name, 0)) for server in servers) for name in SERVER_NUMBERS}
     yield gauge("refrain_l2_bytes", "Memory that Redis uses.", {(): sums["used_memory"]})
     yield gauge("refrain_l2_max_bytes", "Memory that Redis may use; 0: all.", {(): sums["maxmemory"]})
@@ -140,9 +140,12 @@ def redis() -> Iterator[Metric]:
 SERVER_NUMBERS = ("used_memory", "maxmemory", "evicted_keys", "expired_keys")
 
 
-def _servers(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Of one server, or of each node of a cluster."""
-    return [info] if "used_memory" in info else list(info.values())
+def _servers() -> list[Mapping[str, Any]]:
+    """What the server tells of itself, or each master of a cluster."""
+    client: Any = wiring.redis_unless_away()
+    if isinstance(client, RedisCluster):
+        return list(client.info(target_nodes=RedisCluster.PRIMARIES).values())
+    return [client.info()]
 
 
 def engines() -> Iterator[Metric]:

@@ -14,6 +14,7 @@ from synth.models.states import Priority, State
 from tests.metrics.scraping import Samples, labels_of, parse, value
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_work, publish_card
 from tests.synth.savings.world import measured, request
+from tests.synth.topology.test_cluster_client import client, cluster  # noqa: F401 - fixtures
 from tests.world import World, world  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.django_db
@@ -91,6 +92,13 @@ def test_sizes_by_tier(world: World) -> None:  # noqa: F811
     assert value(told, "refrain_l2_bytes") > 100_000
     assert ("refrain_redis_evicted_keys_total", frozenset()) in told
     assert ("refrain_l1_bytes", frozenset()) in told
+
+
+def test_the_masters_of_a_cluster_are_one_redis(world: World, client, cluster) -> None:  # noqa: F811
+    sizes = [node.client().info("memory")["used_memory"] for node in cluster.nodes]
+    told = count()
+    assert value(told, "refrain_census_ok", part="redis") == 1
+    assert value(told, "refrain_l2_bytes") > 0.8 * sum(sizes) > 1.5 * max(sizes)
 
 
 def test_no_tenant_has_a_label_unless_so_many_are_wanted(world: World, today: datetime, settings) -> None:  # noqa: F811
