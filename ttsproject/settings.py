@@ -66,7 +66,8 @@ CACHES = {
     )
 }
 _broker = redis_settings.broker("CELERY_BROKER_URL", env.text("CELERY_BROKER_URL"), REDIS)
-CELERY_BROKER_URL = _broker.url
+# All three: Celery itself reads the variable CELERY_BROKER_URL, as it stands, before the setting of that name.
+CELERY_BROKER_URL = CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = _broker.url
 CELERY_BROKER_TRANSPORT_OPTIONS = _broker.options
 CELERY_BROKER_USE_SSL = _broker.use_ssl
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
