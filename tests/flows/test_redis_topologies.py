@@ -10,7 +10,7 @@ import pytest
 from synth.keys import Kind, redis_key
 from tenants.types import TenantRef
 from tests.conftest import StackMaker
-from tests.faults.asking import Answer, post, rows
+from tests.faults.asking import Answer, number, post, rows
 from tests.servers.redis_cluster import RedisClusterServers
 from tests.servers.redis_sentinel import SentinelServers
 from tests.stack import Stack
@@ -68,6 +68,8 @@ def test_a_cluster_hits_and_survives_a_moved_slot(make_stack: StackMaker, cluste
     stack = running(make_stack, REDIS_URL=cluster.url)
     assert say(stack).status == 200
     ask_until_hit(stack)
+    hits = "SELECT count(*) FROM tenants_usage WHERE outcome = 'hit'"
+    stack.wait_until(lambda: number(stack, hits), seconds=60, what="usage of a hit")
     key = version_key(stack)
     owner = cluster.master_of(key)
     cluster.move(key, next(node for node in cluster.nodes[:3] if node is not owner))
