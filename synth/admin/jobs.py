@@ -21,6 +21,7 @@ from unfold.forms import BaseDialogForm
 from synth import service
 from synth.admin import filters
 from synth.admin.base import QueueAdmin, link, readable_json, seconds
+from synth.admin.misses import reason_name
 from synth.admin.player import player
 from synth.admin.sentences import sentences_table
 from synth.models import Job
@@ -52,8 +53,8 @@ class JobAdmin(QueueAdmin):
     fieldsets = [
         (None, {"fields": ["job_id", "state", "text", "listen", "tenant", "rendering_link"]}),
         (_("Request"), {"fields": [
-            "voice", "engine", "language", "cache", "priority_name", "category", "characters", "metadata_json",
-            "request_id", "api_key",
+            "voice", "engine", "language", "cache", "why_no_hit", "priority_name", "category", "characters",
+            "metadata_json", "request_id", "api_key",
         ]}),
         (_("Times"), {"fields": ["created_at", "ended_at", "waited"]}),
         (_("Error"), {"fields": ["error_code", "error_detail"]}),
@@ -102,6 +103,10 @@ class JobAdmin(QueueAdmin):
     @display(description=_("waited"))
     def waited(self, job: Job) -> str:
         return seconds(((job.ended_at or timezone.now()) - job.created_at).total_seconds())
+
+    @display(description=_("why it was no hit"))
+    def why_no_hit(self, job: Job) -> Any:
+        return reason_name(job.miss_reason)
 
     @display(description=_("text"))
     def text(self, job: Job) -> SafeString:

@@ -91,7 +91,7 @@ class MissExampleAdmin(ReadOnlyAdmin):
 
     @display(description=_("reason"), label=COLOURS)
     def reason_label(self, row: MissExample) -> tuple[str, Any]:
-        return row.reason, NAMES.get(row.reason, row.reason)
+        return row.reason, reason_name(row.reason)
 
     @display(description=_("text"))
     def text_excerpt(self, row: MissExample) -> str:
@@ -117,6 +117,11 @@ class MissExampleAdmin(ReadOnlyAdmin):
     @display(description=_("request id"))
     def request_id(self, row: MissExample) -> str:
         return row.job.request_id
+
+
+def reason_name(reason: str) -> Any:
+    """Empty for what is not judged yet, and for what was nobody's miss."""
+    return NAMES.get(reason, "")
 
 
 def parameter_name(parameter: str) -> Any:

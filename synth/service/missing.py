@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.db.models import BooleanField, Case, F, Manager, TextField, Value, When
+from django.db.models import BooleanField, Case, F, Manager, Q, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
@@ -24,6 +24,7 @@ from synth.cache.misses import Facts, Neighbour, Standing, Verdict, judge, needs
 from synth.keys import rendition_key
 from synth.metrics import MissReason
 from synth.models import EngineCardRow, Entry, Job, MissDay, MissExample, MissParameter, Rendering
+from synth.models.prepared import prepared_rows
 from synth.models.states import Priority
 from synth.queue.shutdown import stopping
 from synth.service.endings import standing_of
@@ -135,8 +136,10 @@ class _Court:
     def _has_older_model(self, rendering: Rendering, spec: Spec) -> bool:
         """Whether the catalogue has the same as another version of the engine has spoken it."""
         keys = [rendition_key(replace(spec, manner=manner)) for manner in self._as_other_versions(spec.manner)]
+        if not keys:
+            return False
         rows = Entry.objects.filter(tenant_id=rendering.tenant_id, kind=Entry.Kind.RENDITION, key__in=keys)
-        return bool(keys) and rows.filter(created_at__lt=rendering.created_at).exists()
+        return rows.filter(created_at__lt=rendering.created_at).exists()
 
     def _as_other_versions(self, manner: Manner) -> Iterable[Manner]:
         if manner.engine not in self._versions:
@@ -152,13 +155,9 @@ def _neighbours(rendering: Rendering, spec: Spec) -> Iterable[Neighbour]:
     """What this tenant had asked for before with a text alike; nothing where texts are not to be kept in clear."""
     if not rendering.likeness:
         return
-    others = Rendering.objects.filter(
-        tenant_id=rendering.tenant_id, likeness=rendering.likeness, created_at__lt=rendering.created_at
-    ).exclude(key=rendering.key)
-    same = Case(When(text=spec.text, then=Value(True)), default=Value(False), output_field=BooleanField())
-    said = Cast(KeyTextTransform("text", "spec"), TextField())  # or else it would be compared as JSON
-    rows = others.annotate(text=said, same=same).order_by("-created_at")[:NEIGHBOURS]
-    for row_id, manner, output, same_text in rows.values_list("id", "spec__manner", "spec__output", "same"):
+    here = {"tenant_id": rendering.tenant_id, "likeness": rendering.likeness}
+    alike = _alike(**here, before=rendering.created_at, key=rendering.key, text=spec.text)
+    for row_id, manner, output, same_text in alike:
         other = _without_text(manner, output)
         if other is not None:
             yield Neighbour(row_id, other, same_text)
@@ -170,6 +169,15 @@ def _without_text(manner: Any, output: Any) -> Spec | None:
         return Spec(codec.from_json(Manner, manner), "", codec.from_json(Output, output))
     except Exception:  # noqa: BLE001 - whatever it is that cannot be read
         return None
+
+
+@prepared_rows
+def _alike(*, tenant_id: Any, likeness: Any, before: Any, key: Any, text: Any) -> QuerySet[Rendering, Any]:
+    others = Rendering.objects.filter(~Q(key=key), tenant_id=tenant_id, likeness=likeness, created_at__lt=before)
+    said = Cast(KeyTextTransform("text", "spec"), TextField())  # or else it would be compared as JSON
+    same = Case(When(said=text, then=Value(True)), default=Value(False), output_field=BooleanField())
+    found = others.annotate(said=said, same=same).order_by("-created_at")
+    return found.values_list("id", "spec__manner", "spec__output", "same")[:NEIGHBOURS]
 
 
 # --- What is kept ---------------------------------------------------------------------------------------------------

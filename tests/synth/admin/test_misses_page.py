@@ -1,6 +1,8 @@
 """Operators look at misses: by tenant and day, with what near misses differed in, and the last examples."""
 
 import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
 
 from synth import service
 from synth.models import MissDay, MissExample
@@ -59,3 +61,21 @@ def test_lists_are_bounded(admin_client, world: World, judged: None, model: str)
     after = queries(admin_client, list_of(model))
     assert len(before) == len(after) <= MOST
     assert not [sql for sql in after if "COUNT(" in sql]
+
+
+def test_nobody_without_permission_looks_and_nobody_changes(client, admin_client, judged: None):
+    day, example = MissDay.objects.all()[0], MissExample.objects.all()[0]
+    client.force_login(User.objects.create_user("staff", password="staff-password", is_staff=True))
+    for address in (list_of("missday"), list_of("missexample"), page_of(day), page_of(example)):
+        assert client.get(address).status_code == 403
+        assert admin_client.get(address).status_code == 200
+    for row in (day, example):
+        name = f"admin:synth_{row._meta.model_name}"
+        assert admin_client.get(reverse(f"{name}_add")).status_code == 403
+        assert admin_client.post(page_of(row), {"first_seen": 0}).status_code == 403
+        assert admin_client.post(reverse(f"{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+
+
+def test_a_job_tells_why_it_was_no_hit(admin_client, judged: None):
+    job = MissExample.objects.filter(reason="near_miss")[0].job
+    assert "near miss" in words(admin_client.get(page_of(job)).content.decode())

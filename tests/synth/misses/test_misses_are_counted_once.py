@@ -3,6 +3,8 @@
 from collections import Counter
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from synth import census
 from synth.models import Job, MissDay, MissExample
@@ -63,3 +65,22 @@ def test_prometheus_hears_of_each_miss(world: World):
         missing.judge_misses()
     (told,) = census.misses()
     assert {sample.labels["reason"]: sample.value for sample in told.samples if sample.value} == {"first_seen": 2}
+
+
+def test_each_look_takes_an_index(world: World):
+    asked(world, 2)
+    with connection.cursor() as cursor, CaptureQueriesContext(connection) as captured:
+        missing.judge_misses()
+        looks = [
+            query["sql"] for query in captured if "likeness" in query["sql"] or "miss_reason\" = ''" in query["sql"]
+        ]
+        if connection.vendor == "postgresql":  # else it would read so few rows as they come
+            cursor.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off")
+        explain = "EXPLAIN " if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN "
+        plans = [
+            str(cursor.execute(explain + sql.replace("%", "%%")).fetchall()) for sql in looks if sql[:6] == "SELECT"
+        ]
+        if connection.vendor == "postgresql":
+            cursor.execute("RESET ALL")
+    assert any("job_not_judged" in plan for plan in plans)
+    assert any("rendering_likeness" in plan for plan in plans)
