@@ -1,6 +1,6 @@
 """The rows of the synth app, one model a file."""
 
-from synth.models.curation import CurationAction, CurationLine
+from synth.models.curation import CurationAction, CurationBlock, CurationLine
 from synth.models.engine_card import EngineCardRow
 from synth.models.engine_day import CountedDay, EngineDay
 from synth.models.entry import Entry
@@ -14,6 +14,7 @@ from synth.models.synthesis import Synthesis
 __all__ = [
     "CountedDay",
     "CurationAction",
+    "CurationBlock",
     "CurationLine",
     "DiscardedObject",
     "EngineCardRow",

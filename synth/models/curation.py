@@ -86,3 +86,21 @@ class CurationLine(models.Model):
 
     def __str__(self) -> str:
         return f"line {self.number} of {self.action_id}"
+
+
+class CurationBlock(models.Model):
+    """Lines of a list that are still far from their turn, many in one row: so that a long list is taken quickly.
+
+    `first` is the number of the first; the block is deleted in the transaction that makes lines of it.
+    """
+
+    action = models.ForeignKey(CurationAction, on_delete=models.CASCADE, related_name="blocks")
+    first = models.PositiveIntegerField()
+    lines = models.JSONField()
+
+    class Meta:
+        ordering = ["action", "first"]
+        constraints = [models.UniqueConstraint(fields=["action", "first"], name="one_block_per_number")]
+
+    def __str__(self) -> str:
+        return f"lines from {self.first} of {self.action_id}"

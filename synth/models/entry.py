@@ -61,6 +61,8 @@ class Entry(models.Model):
             models.Index(fields=["tenant", "digest"], name="entry_digest"),
             models.Index(fields=["-created_at", "-id"], name="entry_newest"),
             models.Index(fields=["tenant", "id"], name="entry_of_tenant"),
+            # What may have expired for good: looked through by the scheduler, the oldest first.
+            models.Index(fields=["made_at"], condition=Q(pinned=False), name="entry_oldest"),
             models.Index(
                 fields=["tenant", "purge_number"], condition=Q(purge_number__isnull=False), name="entry_purge_number"
             ),

@@ -14,7 +14,7 @@ from django.db.models import F, Q, QuerySet
 
 from synth import wiring
 from synth.errors import ConfirmationRequired, InvalidSpeech, TooManyActions
-from synth.models import CurationAction, CurationLine, Entry
+from synth.models import CurationAction, CurationBlock, CurationLine, Entry
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.doorbell import CURATION
@@ -96,6 +96,7 @@ def cancel_action(action: CurationAction) -> CurationAction:
             if job_id is not None:
                 cancel_job(TenantRef(tenant_id), job_id)
         unfinished = (CurationLine.Outcome.OPEN, CurationLine.Outcome.WAITING)
+        CurationBlock.objects.filter(action=action).delete()
         CurationLine.objects.filter(action=action, outcome__in=unfinished).delete()
     action.refresh_from_db()
     return action

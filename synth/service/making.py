@@ -13,7 +13,7 @@ from synth import wiring
 from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
 from synth.fields import Fields
 from synth.keys import rendition_key
-from synth.models import CurationAction, CurationLine, Entry, Job
+from synth.models import CurationAction, CurationBlock, CurationLine, Entry, Job
 from synth.models.clock import database_now
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition
@@ -54,7 +54,7 @@ def make_portion(action: CurationAction) -> bool:
     if action.state not in OPEN:
         return False
     portion = _Portion(action)
-    more = _expand(action) if action.kind == Kind.REFRESH else False
+    more = _expand(action)
     for line in _lines(action, Outcome.OPEN)[:MOST_OPEN]:
         portion.settle(line)
     room = MOST_OPEN - _lines(action, Outcome.OPEN).count()
@@ -65,7 +65,7 @@ def make_portion(action: CurationAction) -> bool:
     ended = {"state": State.SUCCEEDED, "ended_at": database_now()}
     still_open = CurationAction.objects.filter(id=action.id, state__in=OPEN)
     still_open.update(**({"state": State.RUNNING} if unfinished else ended))
-    return unfinished and all(begun) and bool(begun or more)
+    return unfinished and room > 0 and all(begun) and bool(begun or more)
 
 
 def next_entries(action: CurationAction, limit: int) -> dict[UUID, list[UUID]]:
@@ -176,9 +176,27 @@ def _to_refresh(line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
 
 
 def _expand(action: CurationAction) -> bool:
-    """Turn the next entries into lines, when few are left; whether there are more."""
+    """Make lines of the next entries or of the next block, when few are left; whether there are more."""
     if _lines(action, Outcome.WAITING).count() >= PORTION:
         return True
+    return _expand_entries(action) if action.kind == Kind.REFRESH else _expand_block(action)
+
+
+def _expand_block(action: CurationAction) -> bool:
+    block = CurationBlock.objects.filter(action=action).order_by("first").first()
+    if block is None or action.tenant_id is None:
+        return False
+    tenant_id = action.tenant_id
+    with transaction.atomic():
+        if CurationBlock.objects.filter(id=block.id, action__state__in=OPEN).delete()[0]:
+            CurationLine.objects.bulk_create(
+                CurationLine(action=action, number=number, tenant_id=tenant_id, payload=payload)
+                for number, payload in enumerate(block.lines, start=block.first)
+            )
+    return True
+
+
+def _expand_entries(action: CurationAction) -> bool:
     found = next_entries(action, EXPANDED)
     if not found:
         return False

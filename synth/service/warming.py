@@ -5,28 +5,26 @@ from datetime import timedelta
 from typing import Any
 
 from synth import wiring
-from synth.models import CurationAction, CurationLine
+from synth.models import CurationAction, CurationBlock
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.service.curation import Actor, open_action
 from tenants.types import TenantRef
 
 MOST_LINES = 100_000
-# Rows of one transaction: a hundred thousand at once would hold up every other writer of SQLite.
-STORED_AT_ONCE = 2_000
+# Lines of one row; rows of one transaction, which must not hold up every other writer of SQLite.
+BLOCK = 100
+BLOCKS_AT_ONCE = 100
 LOADED_WITHIN = timedelta(minutes=15)
 
 
 def warm(tenant: TenantRef, lines: Sequence[Any], *, actor: Actor) -> CurationAction:
     """Have these lines spoken, below all other work. Bad ones are told of, and do not keep the others from it."""
     action = open_action(CurationAction.Kind.WARM, tenant=tenant, actor=actor, matched=len(lines), state=State.WAITING)
-    for start in range(0, len(lines), STORED_AT_ONCE):
-        CurationLine.objects.bulk_create(
-            [
-                CurationLine(action=action, number=number, tenant_id=tenant.id, payload=line)
-                for number, line in enumerate(lines[start : start + STORED_AT_ONCE], start=start + 1)
-            ],
-            batch_size=500,
+    for start in range(0, len(lines), BLOCK * BLOCKS_AT_ONCE):
+        CurationBlock.objects.bulk_create(
+            CurationBlock(action=action, first=first + 1, lines=lines[first : first + BLOCK])
+            for first in range(start, min(start + BLOCK * BLOCKS_AT_ONCE, len(lines)), BLOCK)
         )
     CurationAction.objects.filter(id=action.id, state=State.WAITING).update(state=State.QUEUED)
     action.refresh_from_db()
@@ -41,4 +39,4 @@ def fail_unloaded() -> None:
         if CurationAction.objects.filter(id=action.id, state=State.WAITING).update(
             state=State.FAILED, ended_at=database_now()
         ):
-            CurationLine.objects.filter(action=action).delete()
+            CurationBlock.objects.filter(action=action).delete()

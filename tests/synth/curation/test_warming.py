@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from synth import service
-from synth.models import CurationAction, CurationLine, Job, Rendering
+from synth.models import CurationAction, CurationBlock, CurationLine, Job, Rendering
 from synth.models.states import Priority
 from synth.service import making
 from tests.synth.curation.conftest import Speaker
 from tests.synth.queue.desk import at_once, said
 
+# Several blocks of lines.
+MANY = 450
 LINES = [{"text": f"Line {number}.", "format": "wav"} for number in range(5)]
 
 
@@ -106,7 +108,8 @@ def test_canceled_lines_are_not_made(owner: Speaker, log, monkeypatch):
     service.drain_actions()
     owner.work()
     assert said(log) == []
-    assert (CurationLine.objects.count(), set(Job.objects.values_list("state", flat=True))) == (0, {"canceled"})
+    assert (CurationLine.objects.count(), CurationBlock.objects.count()) == (0, 0)
+    assert set(Job.objects.values_list("state", flat=True)) == {"canceled"}
     assert owner.client.delete(action["href"]).json() == told
 
 
@@ -150,7 +153,7 @@ def test_a_list_whose_process_died_while_it_was_stored_was_never_accepted(owner:
     assert Job.objects.count() == 0
     service.sweep()
     assert owner.get(action["href"])["status"] == "failed"
-    assert CurationLine.objects.count() == 0
+    assert (CurationBlock.objects.count(), CurationLine.objects.count()) == (0, 0)
 
 
 def test_only_ten_actions_at_a_time(owner: Speaker, stranger: Speaker):
@@ -172,3 +175,15 @@ def test_actions_are_the_tenants_own(owner: Speaker, stranger: Speaker):
         "purge"
     ]
     assert owner.get("/v1/cache/actions", kind="pin")["results"] == []
+
+
+def test_a_long_list_is_numbered_through(owner: Speaker):
+    action = owner.order("warmings", lines=[{"text": ""}] * MANY)
+    ended = owner.finish(action)
+    assert (ended["matched"], ended["failed"]) == (MANY, MANY)
+    page = owner.get(f"{action['href']}/failures", limit=200)
+    numbers = [line["line"] for line in page["results"]]
+    while page["next"]:
+        page = owner.client.get(page["next"]).json()
+        numbers += [line["line"] for line in page["results"]]
+    assert numbers == list(range(1, MANY + 1))
