@@ -2,6 +2,7 @@
 
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +14,7 @@ from tenants.types import TenantRef
 KEY_SCHEMA = 1
 LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
 REDIS_FORMAT = 1
+MAX_SLOTS = 20_000
 USAGE_TENANTS = f"rf{REDIS_FORMAT}:usage-tenants"  # the one name without a tenant: who may have a usage stream
 
 
@@ -44,7 +46,13 @@ def scoped(tenant: TenantRef, *parts: str) -> str:
 
 def redis_key(tenant: TenantRef, kind: Kind, name: str = "") -> str:
     """A Redis key. The braces keep everything of one tenant in one slot of a Cluster."""
-    return f"rf{REDIS_FORMAT}:{{{scoped(tenant, str(LANE))}}}:{kind}:{name}"
+    return _slot(tenant) + kind + ":" + name
+
+
+@lru_cache(MAX_SLOTS)
+def _slot(tenant: TenantRef) -> str:
+    """Kept, since a hit names five keys, and to write this costs more than to look it up."""
+    return f"rf{REDIS_FORMAT}:{{{scoped(tenant, str(LANE))}}}:"
 
 
 def object_name(tenant: TenantRef, digest: str, extension: str) -> str:

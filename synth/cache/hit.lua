@@ -1,21 +1,23 @@
 -- The whole hit in one round trip: snapshot version, rate limits, look-up, freshness, counters, audio, usage event.
 -- KEYS: snapshot version, the tenant's account; to look up also: entry, audio, usage stream
--- ARGV, of the request: the version of its snapshot, whether Redis is believed (1/0), whether it was counted before
---   (1/0), its key's id, the steps (microseconds) and bursts of its tenant's and of its key's limit (0 without one)
--- ARGV, to look up: max age, max age while hot, hits that make it hot, their window, the further age at which the old
---   sound is served (all in seconds), whether audio is wanted (1/0), the digest that the caller holds, what the usage
---   event tells of the request, how many events the stream may hold
+-- ARGV: numbers of the request, its key's id; to look up also: numbers of that, the digest that the caller holds, what
+--   the usage event tells of the request. Numbers come packed as doubles: to unpack them costs less than to send each.
 -- Answers {status, microseconds until the tenant's and the key's bucket are full ('' without one), meta, age, audio}.
 -- Status: hit, stale_hit (old, but served while it is made anew), miss, expired, admitted (nothing looked up), limited;
 --   or with nothing done: outdated (the caller must reload), reload and unseeded (we must ask the database).
+
+-- Of the request: the version of its snapshot, whether Redis is believed and whether it was counted before (1/0), the
+-- steps (microseconds) and bursts of its tenant's and of its key's limit (0 without one).
+local its_version, believed, counted, tenant_step, tenant_burst, key_step, key_burst =
+  struct.unpack('<ddddddd', ARGV[1])
 local version = redis.call('GET', KEYS[1])
-if ARGV[2] == '0' or not version or tonumber(version) < tonumber(ARGV[1]) then
+if believed == 0 or not version or tonumber(version) < its_version then
   return {'reload'}
 end
-if tonumber(version) > tonumber(ARGV[1]) then
+if tonumber(version) > its_version then
   return {'outdated'}
 end
-local bucket_names = {'bucket', 'bucket:' .. ARGV[4]}
+local bucket_names = {'bucket', 'bucket:' .. ARGV[2]}
 local account = redis.call('HMGET', KEYS[2], 'day', 'requests', 'hits', 'refused', 'events', unpack(bucket_names))
 if not account[1] then
   return {'unseeded'}
@@ -48,10 +50,10 @@ end
 -- A bucket is known by the microsecond at which it is full again: whole numbers, so that rounding lets nobody in. One
 -- limit that refuses leaves the other as it was.
 local left = {'', ''}
-if ARGV[3] == '0' then
+if counted == 0 then
   local limits, admitted = {}, true
-  for position, name in ipairs(bucket_names) do
-    local step, burst = tonumber(ARGV[3 + 2 * position]), tonumber(ARGV[4 + 2 * position])
+  for position, limit in ipairs({{tenant_step, tenant_burst}, {key_step, key_burst}}) do
+    local step, burst = limit[1], limit[2]
     if step > 0 then
       local full_at = math.min(math.max(tonumber(account[5 + position] or 0), now), now + step * burst)
       limits[position] = {step = step, full_at = full_at}
@@ -83,11 +85,13 @@ if not entry[1] then
   keep()
   return {'miss', left[1], left[2]}
 end
+-- Of the look-up: max age, max age while hot, hits that make it hot, their window, the further age at which the old
+-- sound is served (all in seconds), whether audio is wanted (1/0), how many events the stream may hold.
+local max_age, hot_max_age, hot_hits, hot_window, stale, want_audio, max_events = struct.unpack('<ddddddd', ARGV[3])
 -- Hot or not, by the hits of a sliding window: those of the present span, and the last one's as far as they reach in.
-local max_age, hot_hits = tonumber(ARGV[9]), tonumber(ARGV[11])
 local span, in_this, in_last = 0, 0, 0
 if hot_hits > 0 then
-  local spans = seconds / tonumber(ARGV[12])
+  local spans = seconds / hot_window
   span = math.floor(spans)
   if tonumber(entry[6]) == span then
     in_this, in_last = tonumber(entry[7]), tonumber(entry[8])
@@ -95,13 +99,13 @@ if hot_hits > 0 then
     in_last = tonumber(entry[7])
   end
   if in_this + in_last * (1 - (spans - span)) >= hot_hits then
-    max_age = tonumber(ARGV[10])
+    max_age = hot_max_age
   end
 end
 local age = math.max(0, seconds - tonumber(entry[2]))
 local status = 'hit'
 if age > max_age and entry[4] ~= '1' then
-  if age > max_age + tonumber(ARGV[13]) then
+  if age > max_age + stale then
     keep()
     return {'expired', left[1], left[2]}
   end
@@ -114,9 +118,9 @@ if hot_hits > 0 then
 end
 count.hits = count.hits + 1
 keep(tonumber(account[5]) + 1)
-redis.call('XADD', KEYS[5], 'MAXLEN', '~', ARGV[17], '*', 'r', ARGV[16], 'd', entry[5] or '', 'o', status)
+redis.call('XADD', KEYS[5], 'MAXLEN', '~', max_events, '*', 'r', ARGV[5], 'd', entry[5] or '', 'o', status)
 local audio = false
-if ARGV[14] == '1' and entry[3] ~= ARGV[15] then
+if want_audio == 1 and entry[3] ~= ARGV[4] then
   audio = redis.call('GET', KEYS[4])
 end
 return {status, left[1], left[2], entry[1], string.format('%.3f', age), audio}

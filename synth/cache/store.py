@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -60,13 +59,13 @@ class RenditionCache:
     def look_up(self, tenant: TenantRef, key: str, *, gate: Gate, wanted: Wanted) -> Lookup:
         """Let the request in, look the rendition up, count and note it: everything that a hit needs."""
         keys = [*_gate_keys(tenant), *_entry_keys(tenant, key), redis_key(tenant, Kind.USAGE)]
-        return self._ask(tenant, gate, keys, [*wanted.arguments(), self._stream_length])
+        return self._ask(tenant, gate, keys, wanted.arguments(stream_length=self._stream_length))
 
     def admit(self, tenant: TenantRef, gate: Gate) -> Lookup:
         """Let a request in that looks nothing up."""
         return self._ask(tenant, gate, _gate_keys(tenant), [])
 
-    def _ask(self, tenant: TenantRef, gate: Gate, keys: list[str], wanted: list[Any]) -> Lookup:
+    def _ask(self, tenant: TenantRef, gate: Gate, keys: list[str], wanted: list[bytes | str]) -> Lookup:
         arguments = gate.arguments(believed=self._is_confirmed(tenant)) + wanted
         answer = self._run("hit", keys, arguments, default=None)
         if answer is None:
@@ -79,10 +78,10 @@ class RenditionCache:
             recorded=status in HITS,
         )
         if not self._is_confirmed(tenant):  # the answer came over a new connection: it may be of another run
-            return replace(found, status=Status.RELOAD)
+            return found._replace(status=Status.RELOAD)
         if status not in HITS:
             return found
-        return replace(found, stored=StoredAudio(**orjson.loads(answer[3])), age=float(answer[4]), audio=answer[5])
+        return found._replace(stored=StoredAudio(**orjson.loads(answer[3])), age=float(answer[4]), audio=answer[5])
 
     def seed(self, tenant: TenantRef, today: Today) -> None:
         """Begin the tenant's account, unless another process has."""

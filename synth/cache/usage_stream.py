@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -34,9 +34,8 @@ class Today:
     hits: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What an event tells of the request; the rest is known where it is answered."""
+class Request(NamedTuple):
+    """What an event tells of the request, in this order; the rest is known where it is answered."""
 
     request_id: str
     key_id: str
@@ -48,18 +47,7 @@ class Request:
     characters: int
 
     def packed(self) -> bytes:
-        return orjson.dumps(
-            (
-                self.request_id,
-                self.key_id,
-                self.engine,
-                self.voice,
-                self.language,
-                self.category,
-                self.delivery,
-                self.characters,
-            )
-        )
+        return orjson.dumps(tuple(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,22 +126,11 @@ def _events(found: Any) -> Iterator[Event]:
     for stream_id, fields in found:
         if fields is None:  # cut while a reader had it in hand
             continue
-        packed = orjson.loads(fields[b"r"])
-        request_id, key_id, engine, voice, language, category, delivery, characters = packed
         yield Event(
             _text(stream_id),
             int(_text(stream_id).partition("-")[0]) / 1000,
             _text(fields[b"o"]),
-            Request(
-                request_id=request_id,
-                key_id=key_id,
-                engine=engine,
-                voice=voice,
-                language=language,
-                category=category,
-                delivery=delivery,
-                characters=characters,
-            ),
+            Request(*orjson.loads(fields[b"r"])),
             float(fields[b"d"]) if fields[b"d"] else None,
         )
 
