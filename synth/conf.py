@@ -19,6 +19,7 @@ class Conf:
 
     url_ttl: int
     job_audio_ttl: int
+    expired_kept: int
     cache_ttl: int
     l1_bytes: int
     l2_expiry: int

@@ -33,9 +33,9 @@ def drain_actions() -> None:
     service.drain_actions()
 
 
-@shared_task(name="synth.sweep_objects")
-def sweep_objects() -> None:
-    service.sweep_objects()
+@shared_task(name="synth.sweep_storage")
+def sweep_storage() -> None:
+    service.sweep_storage()
 
 
 @shared_task(name="synth.judge_misses")

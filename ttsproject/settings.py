@@ -85,7 +85,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "synth.sweep", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
-    "sweep_objects": {"task": "synth.sweep_objects", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
+    "sweep_storage": {"task": "synth.sweep_storage", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
     "count_days": {"task": "synth.count_days", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
     "misses": {"task": "synth.judge_misses", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
     "usage": {"task": "synth.drain_usage", "schedule": 1.0, "options": {"queue": "io", "expires": 2}},
@@ -95,6 +95,7 @@ CELERY_BEAT_SCHEDULE = {
 REFRAIN = {
     "URL_TTL": env.integer("REFRAIN_URL_TTL", 3600, minimum=60, maximum=7 * 86400),
     "JOB_AUDIO_TTL": env.integer("REFRAIN_JOB_AUDIO_TTL", 7 * 86400, minimum=0),
+    "EXPIRED_KEPT": env.integer("REFRAIN_EXPIRED_KEPT", 30 * 86400, minimum=0),
     "CACHE_TTL": env.integer("REFRAIN_CACHE_TTL", 86400, minimum=1),
     "L1_BYTES": env.integer("REFRAIN_L1_BYTES", 64 * 2**20),
     "L2_EXPIRY": env.integer("REFRAIN_L2_EXPIRY", 7 * 86400, minimum=60),

@@ -3,6 +3,7 @@
 from synth.service.accounting import drain_usage
 from synth.service.admission import StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
+from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
@@ -41,6 +42,7 @@ __all__ = [
     "speak",
     "sweep",
     "sweep_objects",
+    "sweep_storage",
     "switch_policies",
     "warm",
 ]
