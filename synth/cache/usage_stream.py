@@ -87,7 +87,8 @@ class UsageStreams:
         pipeline = redis.pipeline(transaction=False)
         for tenant in tenants:
             pipeline.xlen(redis_key(tenant, Kind.USAGE))
-        return [tenant for tenant, length in zip(tenants, pipeline.execute(), strict=True) if length]
+        lengths = pipeline.execute(raise_on_error=False)  # a node that is away keeps only its own tenants waiting
+        return [tenant for tenant, length in zip(tenants, lengths, strict=True) if isinstance(length, int) and length]
 
     def read(self, tenant: TenantRef) -> list[Event]:
         """The next events, after those that a reader had in hand when it died."""
