@@ -60,13 +60,14 @@ class RateLimited(Problem):
     status = 429
     code = "rate_limited"
     title = _("Too many requests")
-    detail = _("The rate limit of this %(limited)s is used up. Wait as long as Retry-After says.")
+    detail = _("The rate limit of this account is used up. Wait as long as Retry-After says.")
+    of_key = _("The rate limit of this key is used up. Wait as long as Retry-After says.")
 
     def __init__(self, allowances: tuple[Allowance, ...]) -> None:
         """The limit that takes longest to let a request in is the one to tell of."""
         longest = max(allowances, key=lambda allowance: allowance.wait)
         self.allowances = allowances
-        super().__init__(params={"limited": longest.name}, retry_after=ceil(longest.wait * 1000) / 1000)
+        super().__init__(self.of_key if longest.name == "key" else None, retry_after=ceil(longest.wait * 1000) / 1000)
 
 
 def limit_of(rate: float | None, burst: int | None, *, default: Limit | None = None) -> Limit | None:

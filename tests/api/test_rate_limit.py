@@ -44,7 +44,7 @@ def test_over_the_limit_it_is_429_and_nothing_is_made(owner: Caller) -> None:
 def test_it_says_whose_limit_it_is(owner: Caller) -> None:
     limit(owner, 1)
     statuses(owner, 1)
-    assert owner.speak(headers={"Accept-Language": "en"}).json()["detail"].startswith("The rate limit of this tenant")
+    assert owner.speak(headers={"Accept-Language": "en"}).json()["detail"].startswith("The rate limit of this account")
 
 
 def test_every_answer_tells_what_is_left(owner: Caller) -> None:
