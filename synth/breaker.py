@@ -35,6 +35,11 @@ class Breaker:
         """Whether the part counts as away; asking lets nobody through."""
         return self._open
 
+    @property
+    def in_trouble(self) -> bool:
+        """Whether it is away, or came back so lately that it may be away again."""
+        return self._in_trouble
+
     def allows(self) -> bool:
         """Whether to try now. Without a probe one caller is let through every `pause` seconds while it is open."""
         if not self._open:

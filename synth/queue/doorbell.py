@@ -60,7 +60,11 @@ class Doorbell:
             self._broker.succeeded()
 
     def _is_ringing(self, queue: str) -> bool:
-        """False when nobody can tell: one message too many is better than none."""
+        """False when nobody can tell: one message too many is better than none.
+
+        In times of trouble a flag may be left from a bell that was heard long ago: its hearer could not take it down.
+        """
+        in_trouble = self._flags.in_trouble
         if not self._flags.allows():
             return False
         try:
@@ -69,7 +73,7 @@ class Doorbell:
             self._flags.failed(error)
             return False
         self._flags.succeeded()
-        return ringing
+        return ringing and not in_trouble
 
 
 def _flag(queue: str) -> str:

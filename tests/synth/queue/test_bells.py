@@ -9,6 +9,7 @@ import pytest
 from redis import Redis
 
 from synth import wiring
+from synth.breaker import Breaker
 from synth.models import Job
 from synth.queue.doorbell import BELL_TTL_MS, IO_QUEUE, Doorbell, engine_queue
 from synth.service.sweeping import sweep
@@ -51,6 +52,17 @@ def test_each_queue_has_a_bell_of_its_own(bell, broker):
 def test_a_bell_that_was_answered_may_be_rung_again(bell, broker):
     bell.ring_engine("counting")
     bell.answered(ENGINE_QUEUE)
+    bell.ring_engine("counting")
+    assert waiting(broker) == 2
+
+
+def test_a_bell_that_nobody_could_take_down_keeps_no_other_from_ringing(broker):
+    breaker = Breaker("the Redis of the bells", pause=3600, probe=lambda: None)
+    bell = Doorbell(wiring.redis, breaker=breaker)
+    bell.ring_engine("counting")
+    breaker.failed(OSError("a moment ago"))
+    bell.answered(ENGINE_QUEUE)  # in vain
+    breaker._open = False
     bell.ring_engine("counting")
     assert waiting(broker) == 2
 
