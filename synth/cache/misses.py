@@ -62,11 +62,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another rendition with a text alike. Its text is not needed again: `same_text` says whether it is equal."""
+    """Another rendition with a text alike. Its text is not needed again: `same_text` says whether it is equal.
+
+    `was_kept`: it had been stored before this one was asked for.
+    """
 
     id: UUID
     spec: Spec
     same_text: bool
+    was_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,8 @@ def judge(facts: Facts) -> Verdict:
     if facts.older_model:
         return Verdict(MissReason.MODEL_CHANGED, (Difference("model_version"),))
     near = [(other, differing(facts.spec, other.spec, same_text=other.same_text)) for other in facts.neighbours]
+    if any(other.was_kept and not differences for other, differences in near):
+        return Verdict(MissReason.EXPIRED)  # so long ago that the catalogue has forgotten it
     near = [(other, differences) for other, differences in near if differences]
     if not near:
         return Verdict(MissReason.FIRST_SEEN)

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.db.models import BooleanField, Case, F, Manager, Q, QuerySet, TextField, Value, When
+from django.db.models import BooleanField, Case, F, Manager, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
@@ -156,11 +156,10 @@ def _neighbours(rendering: Rendering, spec: Spec) -> Iterable[Neighbour]:
     if not rendering.likeness:
         return
     here = {"tenant_id": rendering.tenant_id, "likeness": rendering.likeness}
-    alike = _alike(**here, before=rendering.created_at, key=rendering.key, text=spec.text)
-    for row_id, manner, output, same_text in alike:
+    for row_id, manner, output, same_text, was_kept in _alike(**here, before=rendering.created_at, text=spec.text):
         other = _without_text(manner, output)
         if other is not None:
-            yield Neighbour(row_id, other, same_text)
+            yield Neighbour(row_id, other, same_text, was_kept)
 
 
 def _without_text(manner: Any, output: Any) -> Spec | None:
@@ -172,12 +171,19 @@ def _without_text(manner: Any, output: Any) -> Spec | None:
 
 
 @prepared_rows
-def _alike(*, tenant_id: Any, likeness: Any, before: Any, key: Any, text: Any) -> QuerySet[Rendering, Any]:
-    others = Rendering.objects.filter(~Q(key=key), tenant_id=tenant_id, likeness=likeness, created_at__lt=before)
+def _alike(*, tenant_id: Any, likeness: Any, before: Any, text: Any) -> QuerySet[Rendering, Any]:
+    others = Rendering.objects.filter(tenant_id=tenant_id, likeness=likeness, created_at__lt=before)
     said = Cast(KeyTextTransform("text", "spec"), TextField())  # or else it would be compared as JSON
-    same = Case(When(said=text, then=Value(True)), default=Value(False), output_field=BooleanField())
-    found = others.annotate(said=said, same=same).order_by("-created_at")
-    return found.values_list("id", "spec__manner", "spec__output", "same")[:NEIGHBOURS]
+    found = others.annotate(
+        said=said, same=_whether(said=text), was_kept=_whether(entry_id__isnull=False, ended_at__lt=before)
+    )
+    return found.order_by("-created_at").values_list("id", "spec__manner", "spec__output", "same", "was_kept")[
+        :NEIGHBOURS
+    ]
+
+
+def _whether(**condition: Any) -> Case:
+    return Case(When(**condition, then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
 # --- What is kept ---------------------------------------------------------------------------------------------------

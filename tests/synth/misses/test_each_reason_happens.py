@@ -11,7 +11,7 @@ from synth import service, wiring
 from synth.keys import object_name
 from synth.models import Entry, Job, MissExample, MissParameter, Policy, Rendering
 from synth.models.states import Priority
-from synth.service import Actor, Selection, missing
+from synth.service import Actor, Selection, expiring, missing
 from tests.cards import COUNTING, publish
 from tests.synth.cache.conftest import Speaker
 from tests.synth.misses.conftest import TEXT, counted, judged
@@ -67,6 +67,17 @@ def test_expired(ask, done, world: World, when: str):
     wiring.rendition_cache().forget(world.owner.ref, entry.key)
     missed(ask)
     assert reasons(world, done, when) == {"first_seen": 1, "expired": 1}
+
+
+@WHEN
+def test_expired_so_long_ago_that_the_catalogue_has_forgotten_it(ask, done, world: World, when: str):
+    entry = stored(ask, done)
+    stored(ask, done, seed=5)
+    Entry.objects.filter(id=entry.id).update(made_at=timezone.now() - timedelta(days=400))
+    assert expiring.expire_entries() == 1
+    wiring.rendition_cache().forget(world.owner.ref, entry.key)
+    missed(ask)
+    assert reasons(world, done, when) == {"first_seen": 1, "near_miss": 1, "expired": 1}
 
 
 @WHEN

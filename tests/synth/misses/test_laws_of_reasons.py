@@ -123,6 +123,13 @@ def test_the_nearest_is_told_and_of_equals_the_newest(others: list[set[str]]):
     assert (verdict.reason is MissReason.FIRST_SEEN) is (not sizes)
 
 
+@given(st.lists(st.sampled_from(["speed", "seed"]), max_size=3), st.booleans())
+def test_the_same_kept_before_is_expired_whatever_came_since(others: list[str], was_kept: bool):
+    same = Neighbour(UUID(int=9), SPEC, same_text=True, was_kept=was_kept)
+    found = judge(Facts(spec=SPEC, neighbours=(*(neighbour({name}) for name in others), same)))
+    assert (found.reason is MissReason.EXPIRED) is was_kept
+
+
 @given(st.integers(-3, 3), st.none() | st.integers(-3, 3), st.booleans())
 def test_the_catalogue_counts_as_it_stood_then(created: int, purged: int | None, lost: bool):
     at = {number: NOON + timedelta(seconds=number) for number in range(-3, 4)}
