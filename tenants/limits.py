@@ -107,14 +107,29 @@ class LocalBuckets:
     least one request a process that holds over any span of time.
 
     A Redis that comes and goes would add its own allowance to theirs. So a process goes on from what Redis told last
-    (`follow`), and keeps to its share for a while once Redis is back (`take_along`), which knows nothing of it.
+    (`follow`), and tells Redis of the state of the buckets that it has used alone since (`owed`).
     """
 
     def __init__(self, *, processes: int) -> None:
         self._processes = processes
         self._lock = Lock()
         self._full_at: LRUCache[str, int] = LRUCache(MAX_BUCKETS)
-        self._alone_until: LRUCache[str, int] = LRUCache(MAX_BUCKETS)
+        self._alone: LRUCache[str, bool] = LRUCache(MAX_BUCKETS)
+
+    def owed(self, metered: Sequence[Metered], *, now: int | None = None) -> tuple[int, ...]:
+        """In how many microseconds each bucket is full that was used without Redis; 0 for the others.
+
+        Redis takes its own bucket to be at least that far. Each process's steps are as long as those of all, so the
+        furthest of them covers them all.
+        """
+        if not self._alone:  # as nearly always
+            return (0,) * len(metered)
+        moment = _now() if now is None else now
+        with self._lock:
+            return tuple(
+                max(0, self._full_at.get(item.bucket, 0) - moment) if item.bucket in self._alone else 0
+                for item in metered
+            )
 
     def follow(self, metered: Sequence[Metered], allowances: Sequence[Allowance], *, now: int | None = None) -> None:
         """Redis let a request in, and said what is left."""
@@ -122,18 +137,12 @@ class LocalBuckets:
         with self._lock:
             for item, allowance in zip(metered, allowances, strict=False):
                 self._full_at[item.bucket] = moment + allowance.full_in
+                self._alone.pop(item.bucket, None)
 
-    def take_along(self, metered: Sequence[Metered], *, now: int | None = None) -> tuple[Allowance, ...]:
-        """Like `take`, if one of these buckets was in use without Redis since it was last full; else nothing."""
-        moment = _now() if now is None else now
-        if not any(self._alone_until.get(item.bucket, 0) > moment for item in metered):
-            return ()
-        return self.take(metered, now=moment, alone=False)
-
-    def take(self, metered: Sequence[Metered], *, now: int | None = None, alone: bool = True) -> tuple[Allowance, ...]:
+    def take(self, metered: Sequence[Metered], *, now: int | None = None) -> tuple[Allowance, ...]:
         """Let one request in by all of these limits, or by none: then RateLimited is raised.
 
-        `now` is microseconds of a clock that never goes back. `alone`: Redis is not asked.
+        `now` is microseconds of a clock that never goes back.
         """
         moment = _now() if now is None else now
         shares = [_Share.of(item.limit, self._processes) for item in metered]
@@ -146,9 +155,7 @@ class LocalBuckets:
             admitted = all(full_at <= moment + share.room for full_at, share in zip(after, shares, strict=True))
             now_full_at = after if admitted else before
             self._full_at.update({item.bucket: full_at for item, full_at in zip(metered, now_full_at, strict=True)})
-            if alone:
-                for item, share in zip(metered, shares, strict=True):
-                    self._alone_until[item.bucket] = moment + share.room
+            self._alone.update({item.bucket: True for item in metered})
         told = tuple(
             Allowance(item.name, share.limit, full_at - moment)
             for item, share, full_at in zip(metered, shares, now_full_at, strict=True)

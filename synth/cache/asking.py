@@ -26,25 +26,33 @@ class Status(StrEnum):
     AWAY = "away"
 
 
-NUMBERS = Struct("<7d")  # whole numbers stay exact up to 2**53
+# Whole numbers stay exact up to 2**53.
+GATE_NUMBERS = Struct("<9d")
+RULE_NUMBERS = Struct("<7d")
 HITS = frozenset({Status.HIT, Status.STALE_HIT})
 # What stands: neither the snapshot nor Redis is in doubt.
 SETTLED = HITS | {Status.MISS, Status.EXPIRED, Status.ADMITTED}
 
 
 class Gate(NamedTuple):
-    """What lets a request in. `key` names its API key; `counted`: it was let in before, and asks again."""
+    """What lets a request in. `key` names its API key; `counted`: it was let in before, and asks again.
+
+    `…_owed`: the limit's bucket is full in that many microseconds at the earliest, by what was let in without Redis.
+    """
 
     version: int
     key: str = ""
     tenant_limit: Limit | None = None
     key_limit: Limit | None = None
     counted: bool = False
+    tenant_owed: int = 0
+    key_owed: int = 0
 
     def arguments(self, *, believed: bool) -> list[bytes | str]:
         """As hit.lua takes them."""
         tenant, key = _step_and_burst(self.tenant_limit), _step_and_burst(self.key_limit)
-        return [NUMBERS.pack(self.version, believed, self.counted, *tenant, *key), self.key]
+        owed = self.tenant_owed, self.key_owed
+        return [GATE_NUMBERS.pack(self.version, believed, self.counted, *tenant, *key, *owed), self.key]
 
     def allowances(self, full_in: list[bytes]) -> tuple[Allowance, ...]:
         """What is left of the limits, from the script's microseconds."""
@@ -65,7 +73,7 @@ class Wanted(NamedTuple):
         """As hit.lua takes them."""
         rule = self.retention
         ages = rule.max_age, rule.hot_max_age, rule.hot_hits, rule.hot_window, rule.stale
-        return [NUMBERS.pack(*ages, self.want_audio, stream_length), self.held_digest, self.event]
+        return [RULE_NUMBERS.pack(*ages, self.want_audio, stream_length), self.held_digest, self.event]
 
 
 class Lookup(NamedTuple):

@@ -7,9 +7,10 @@
 --   or with nothing done: outdated (the caller must reload), reload and unseeded (we must ask the database).
 
 -- Of the request: the version of its snapshot, whether Redis is believed and whether it was counted before (1/0), the
--- steps (microseconds) and bursts of its tenant's and of its key's limit (0 without one).
-local its_version, believed, counted, tenant_step, tenant_burst, key_step, key_burst =
-  struct.unpack('<ddddddd', ARGV[1])
+-- steps (microseconds) and bursts of its tenant's and of its key's limit (0 without one), and in how many microseconds
+-- their buckets are full at the earliest, by what was let in while this Redis was away.
+local its_version, believed, counted, tenant_step, tenant_burst, key_step, key_burst, tenant_owed, key_owed =
+  struct.unpack('<ddddddddd', ARGV[1])
 local version = redis.call('GET', KEYS[1])
 if believed == 0 or not version or tonumber(version) < its_version then
   return {'reload'}
@@ -52,17 +53,19 @@ end
 local left = {'', ''}
 if counted == 0 then
   local limits, admitted = {}, true
-  for position, limit in ipairs({{tenant_step, tenant_burst}, {key_step, key_burst}}) do
-    local step, burst = limit[1], limit[2]
+  for position, limit in ipairs({{tenant_step, tenant_burst, tenant_owed}, {key_step, key_burst, key_owed}}) do
+    local step, burst, owed = limit[1], limit[2], limit[3]
     if step > 0 then
-      local full_at = math.min(math.max(tonumber(account[5 + position] or 0), now), now + step * burst)
-      limits[position] = {step = step, full_at = full_at}
+      local full_at = math.min(math.max(tonumber(account[5 + position] or 0), now + owed), now + step * burst)
+      limits[position] = {step = step, full_at = full_at, owed = owed}
       admitted = admitted and full_at + step <= now + step * burst
     end
   end
   for position, limit in pairs(limits) do
     if admitted then
       limit.full_at = limit.full_at + limit.step
+    end
+    if admitted or limit.owed > 0 then
       buckets[#buckets + 1] = bucket_names[position]
       buckets[#buckets + 1] = string.format('%.0f', limit.full_at)
     end

@@ -1,6 +1,6 @@
 """Lets a request in by its rate limits and looks it up: one round trip, and what stands in for it. speaking.py asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,13 +37,15 @@ class Visit:
     admission: Admission
     request_id: str
 
-    def gate(self) -> Gate:
+    def gate(self, owed: Mapping[str, int]) -> Gate:
         return Gate(
             version=self.snapshot.version,
             key=self.caller.key_id.hex,
             tenant_limit=self.snapshot.limit,
             key_limit=self.caller.limit,
             counted=self.admission.admitted,
+            tenant_owed=owed.get("tenant", 0),
+            key_owed=owed.get("key", 0),
         )
 
     def metered(self) -> list[Metered]:
@@ -94,14 +96,14 @@ def is_fresh(snapshot: Snapshot, visit: Visit | None = None) -> bool:
 
 def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
     cache, snapshot = wiring.rendition_cache(), visit.snapshot
-    metered = [] if visit.admission.admitted else visit.metered()
-    by_share = wiring.local_buckets().take_along(metered) if metered else ()
+    metered, local = ([] if visit.admission.admitted else visit.metered()), wiring.local_buckets()
+    owed = {item.name: full_in for item, full_in in zip(metered, local.owed(metered), strict=True)}
     for _ in range(MAX_ASKS):
-        found = ask(visit.gate())
+        found = ask(visit.gate(owed))
         visit.note(found)
         if found.status in SETTLED:
-            if metered and not by_share:
-                wiring.local_buckets().follow(metered, visit.admission.allowances)
+            if metered:
+                local.follow(metered, visit.admission.allowances)
             return found
         if found.status is Status.LIMITED:
             raise RateLimited(found.allowances)
@@ -115,7 +117,7 @@ def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
         cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
     visit.admission.degraded = True
     if metered and not visit.admission.admitted:
-        visit.admission.allowances = by_share or wiring.local_buckets().take(metered)
+        visit.admission.allowances = local.take(metered)
     visit.admission.admitted = True
     return Lookup(Status.AWAY)
 

@@ -154,7 +154,6 @@ def test_with_redis_away_each_process_allows_its_share(
 
 
 def test_when_redis_is_back_its_buckets_count(owner: Caller, redis_server: RedisServer) -> None:
-    """Soon, not at once: what this process let in alone is not forgotten until its bucket is full again."""
     limit(owner, 2, rate=5)
     redis_server.stop()
     assert owner.speak().status_code == 202

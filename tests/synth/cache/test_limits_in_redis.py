@@ -156,3 +156,15 @@ def test_a_limit_that_is_lowered_or_a_clock_that_jumped_is_felt_for_one_bucket_o
     refused = cache.admit(TENANT, Gate(version=VERSION, key="a", tenant_limit=limit))
     assert refused.status is Status.LIMITED
     assert refused.allowances[0].wait <= 2 / 50
+
+
+def test_what_was_let_in_without_redis_counts_for_all_processes(cache, redis) -> None:
+    limit = Limit(rate=0.01, burst=3)
+    assert admit(cache, tenant_limit=limit, tenant_owed=2 * limit.step) is Status.ADMITTED
+    assert admit(cache, tenant_limit=limit) is Status.LIMITED
+
+
+def test_it_counts_though_the_one_who_tells_is_refused(cache, redis) -> None:
+    limit = Limit(rate=0.01, burst=2)
+    assert admit(cache, key_limit=limit, key_owed=10 * limit.step) is Status.LIMITED
+    assert admit(cache, key_limit=limit) is Status.LIMITED
