@@ -22,7 +22,7 @@ from synth.models import MissDay, MissExample, MissParameter
 
 NAMES = {field.name: field.verbose_name for field in MissDay._meta.fields if field.name in missed.REASONS}  # noqa: SLF001
 # Of what a tenant may want to change, of what is the operator's, and of what is nobody's fault.
-COLOURS = {
+COLOURS = dict.fromkeys(missed.REASONS, "") | {
     "near_miss": "warning",
     "expired": "info",
     "evicted": "danger",

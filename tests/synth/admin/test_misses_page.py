@@ -40,6 +40,7 @@ def test_a_day_tells_each_reason_and_what_differed(admin_client, world: World, j
 def test_examples_show_both_texts_and_the_difference(admin_client, world: World, judged: None):
     page = words(admin_client.get(list_of("missexample")).content.decode())
     assert "seed: 7 / -" in page
+    assert "first seen" in page
     assert TEXT.replace("9:05", "10:17") in page
     assert "req_of_a_test" in page
     example = MissExample.objects.get(reason="near_miss", differences__0__parameter="seed")
