@@ -1,10 +1,13 @@
-"""What every request passes: an id for it, and problems of plain views as problem+json."""
+"""What every request passes: an id for it, problems as problem+json, and a short way for the API."""
 
 from collections.abc import Callable
+from typing import cast
 
+from django.core.handlers.base import BaseHandler
+from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 
 from tenants.context import current_request_id, new_request_id
 from ttsproject import problems
@@ -13,7 +16,7 @@ Handler = Callable[[HttpRequest], HttpResponse]
 
 
 class RequestMiddleware:
-    """Gives each request an id, told in `X-Request-Id`, and sees to it that the API refuses in one form."""
+    """Gives each request an id, told in `X-Request-Id`."""
 
     def __init__(self, get_response: Handler) -> None:
         self._get_response = get_response
@@ -23,8 +26,6 @@ class RequestMiddleware:
         token = current_request_id.set(request_id)
         try:
             response = self._get_response(request)
-            if response.status_code >= 400 and problems.is_api(request) and not problems.is_problem(response):
-                response = problems.in_our_words(response)
             response["X-Request-Id"] = request_id
             return response
         finally:
@@ -34,10 +35,46 @@ class RequestMiddleware:
         return problems.for_views(request, error)
 
 
-class LanguageMiddleware(LocaleMiddleware):
-    """Django's, but for audio: what has an ETag is the same in every language, and caches must not keep it by one."""
+class ApiMiddleware:
+    """Takes requests of the API past the middleware below, which is for pages: sessions, cookies, forms, static files.
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if response.status_code < 400 and response.has_header("ETag"):
-            return response
-        return super().process_response(request, response)
+    A hit is to cost little more than its look-up. What the API refuses, it refuses in one form.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response = get_response
+        self._views = _ViewsAlone()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not problems.is_api(request):
+            return self._get_response(request)
+        language = translation.get_language_from_request(request)
+        with translation.override(language):
+            response = self._views(request)
+            if response.status_code >= 400 and not problems.is_problem(response):
+                response = problems.in_our_words(response)
+        if response.status_code >= 400 or not response.has_header("ETag"):
+            patch_vary_headers(response, ("Accept-Language",))
+            response.headers.setdefault("Content-Language", language)
+        if not response.streaming and not response.has_header("Content-Length"):
+            response["Content-Length"] = str(len(response.content))
+        return response
+
+
+class _ViewsAlone(BaseHandler):
+    """Django's handler with none of the settings' middleware but what tells problems."""
+
+    _view_middleware: tuple[object, ...] = ()
+    _template_response_middleware: tuple[object, ...] = ()
+    _exception_middleware = (problems.for_views,)
+
+    def __init__(self) -> None:
+        self._answer = cast("Handler", convert_exception_to_response(self._checked))
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._answer(request)
+
+    def _checked(self, request: HttpRequest) -> HttpResponse:
+        request.get_host()  # raises DisallowedHost
+        response: HttpResponse = self._get_response(request)  # type: ignore[attr-defined]
+        return response

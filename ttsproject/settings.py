@@ -168,14 +168,15 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "ttsproject.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "ttsproject.middleware.ApiMiddleware",  # what follows is for pages
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "ttsproject.middleware.LanguageMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "ttsproject.urls"
 WSGI_APPLICATION = "ttsproject.wsgi.application"

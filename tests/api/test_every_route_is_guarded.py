@@ -60,7 +60,16 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/savings", "GET"): Case(SPEECH_READ),
 }
 # For everyone; and the admin and `files/`, which have guards of their own.
-OTHERWISE_GUARDED = {"v1/openapi.json", "docs/", "favicon.ico", "files/<path:name>", "healthz", "readyz", "metrics", "admin/"}
+OTHERWISE_GUARDED = {
+    "v1/openapi.json",
+    "docs/",
+    "favicon.ico",
+    "files/<path:name>",
+    "healthz",
+    "readyz",
+    "metrics",
+    "admin/",
+}
 ROUTES = [str(route.pattern) for route in get_resolver().url_patterns if str(route.pattern) not in OTHERWISE_GUARDED]
 NAMED = sorted(case for case in CASES if "_id>" in case[0])
 GUARDED = sorted([*CASES, *((route, "HEAD") for route, method in CASES if method == "GET")])
