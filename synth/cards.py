@@ -15,6 +15,8 @@ from tenants.versions import raise_versions
 # A version whose workers were not seen for so long may lose its place to another one that is alive.
 GONE_AFTER = timedelta(minutes=10)
 AWAY_AFTER = timedelta(seconds=120)
+# Each is one more key that a request is looked up under.
+MOST_PREVIOUS = 2
 
 
 def publish(card: EngineCard) -> None:
@@ -69,8 +71,9 @@ def _elect(locked: list[EngineCardRow]) -> bool:
     chosen = max(alive or rows, key=lambda row: row.created_at if alive else row.seen_at or row.created_at)
     if chosen.current:
         return False
-    EngineCardRow.objects.filter(name=chosen.name, current=True).update(current=False)
-    EngineCardRow.objects.filter(id=chosen.id).update(current=True)
+    before = EngineCardRow.objects.filter(name=chosen.name, current=True)
+    before.update(current=False, replaced_at=database_now(), remade_by=None)
+    EngineCardRow.objects.filter(id=chosen.id).update(current=True, replaced_at=None, remade_by=None)
     return True
 
 
@@ -86,6 +89,16 @@ def reelect() -> None:
 def current_cards() -> tuple[EngineCard, ...]:
     rows = EngineCardRow.objects.filter(current=True).order_by("name")
     return tuple(codec.from_json(EngineCard, row.card) for row in rows)
+
+
+def previous_cards() -> dict[str, list[EngineCard]]:
+    """By engine, those versions whose sounds may be served until they are made anew, the last one first."""
+    found: dict[str, list[EngineCard]] = {}
+    for row in EngineCardRow.objects.filter(replaced_at__isnull=False).order_by("-replaced_at", "-id"):
+        cards = found.setdefault(row.name, [])
+        if len(cards) < MOST_PREVIOUS:
+            cards.append(codec.from_json(EngineCard, row.card))
+    return found
 
 
 def of_version(name: str, model_version: str) -> EngineCard | None:

@@ -21,6 +21,7 @@ class Conf:
     job_audio_ttl: int
     expired_kept: int
     cache_ttl: int
+    old_model_ttl: int
     l1_bytes: int
     l2_expiry: int
     l2_audio_limit: int

@@ -6,7 +6,8 @@ from typing import Any
 from synth.fields import Fields
 from synth.text.normalise import normalise
 from synth.text.pinyin import canonical_pinyin
-from synth.types import Emotion, EngineCard, Pronunciation
+from synth.text.scripts import characters_outside
+from synth.types import Emotion, EngineCard, Pronunciation, Spec
 from tenants.errors import untranslated as _
 
 SLOWEST, FASTEST = 0.5, 2.0
@@ -14,6 +15,7 @@ MAX_SEED = 2**32 - 1
 MAX_PRONUNCIATIONS = 100
 MAX_PRONOUNCED = 200
 KINDS = ("pinyin", "ipa", "alias")
+OPTIONAL = ("duration", "emotion", "pronunciations", "seed")
 WAYS = ("name", "vector", "text", "reference")
 NEUTRAL_EMOTIONS = frozenset({"neutral", "default"})
 
@@ -28,11 +30,32 @@ def read_controls(fields: Fields, card: EngineCard, cards: Sequence[EngineCard])
         "seed": fields.integer("seed", minimum=0, maximum=MAX_SEED),
     }
     _check_speed(fields, controls["speed"], card, cards)
-    for name in ("duration", "emotion", "pronunciations", "seed"):
+    _check_controls(fields, controls, card, cards)
+    return controls
+
+
+def lacking(card: EngineCard, spec: Spec) -> str:
+    """What keeps a version of an engine from speaking what another one has spoken: a code, or ''."""
+    manner = spec.manner
+    voice = next((voice for voice in card.voices if voice.name == manner.voice), None)
+    if voice is None:
+        return "voice_gone"
+    if manner.language not in voice.languages:
+        return "unsupported_language"
+    if characters_outside(spec.text, card.scripts):
+        return "unspeakable_characters"
+    # Asked as a request would be: one place says what an engine can do.
+    fields = Fields({})
+    _check_speed(fields, manner.speed, card, ())
+    _check_controls(fields, {name: getattr(manner, name) for name in OPTIONAL}, card, ())
+    return "unsupported_control" if fields.refused else ""
+
+
+def _check_controls(fields: Fields, controls: dict[str, Any], card: EngineCard, cards: Sequence[EngineCard]) -> None:
+    for name in OPTIONAL:
         if controls[name] not in {None, ()} and name not in card.controls:
             _refuse_control(fields, name, card, cards)
     _check_emotion(fields, controls["emotion"], card)
-    return controls
 
 
 def _check_speed(fields: Fields, speed: float, card: EngineCard, cards: Sequence[EngineCard]) -> None:

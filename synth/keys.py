@@ -1,6 +1,6 @@
 """Spec -> keys. Pure. A key is the digest of every input that changes the sound, and of nothing else."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from synth.types import Segment, Spec
+from synth.types import EngineCard, Segment, Spec
 from tenants.types import TenantRef
 
 KEY_SCHEMA = 1
@@ -32,6 +32,15 @@ class Kind(StrEnum):
 def rendition_key(spec: Spec) -> str:
     """64 hexadecimal digits."""
     return _digest("rendition", spec)
+
+
+def spoken_by(card: EngineCard, spec: Spec) -> Spec | None:
+    """The same as another version of its engine speaks it; None where that has not the voice."""
+    voice = next((voice for voice in card.voices if voice.name == spec.manner.voice), None)
+    if voice is None:
+        return None
+    manner = replace(spec.manner, model_version=card.model_version, voice_fingerprint=voice.fingerprint)
+    return replace(spec, manner=manner)
 
 
 def segment_key(segment: Segment) -> str:

@@ -1,7 +1,7 @@
 """A tenant's settings in an API process's memory, by version: what a hit needs to know without SQL."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from threading import Lock
 from uuid import UUID
@@ -10,8 +10,9 @@ from cachetools import LRUCache
 from django.db.models import Q, QuerySet
 
 from synth.cache.policy import Retention, Rule, Subject, retention
-from synth.cards import current_cards
+from synth.cards import current_cards, previous_cards
 from synth.conf import conf
+from synth.keys import rendition_key, spoken_by
 from synth.models import Policy
 from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
@@ -26,7 +27,8 @@ MAX_TENANTS = 5_000
 class Snapshot:
     """`version` is the tenant's at the time of reading; a later one means: read again.
 
-    `rules` are the enabled TTL rules, the tenant's own and those for all.
+    `rules` are the enabled TTL rules, the tenant's own and those for all; `previous` are earlier versions of engines
+    whose sounds are still being made anew, the newest first.
     """
 
     tenant: TenantRef
@@ -35,6 +37,7 @@ class Snapshot:
     cards: Mapping[str, EngineCard]
     rules: tuple[Rule, ...] = ()
     limit: Limit | None = None
+    previous: Mapping[str, Sequence[EngineCard]] = field(default_factory=dict)
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -52,7 +55,16 @@ class Snapshot:
 
     def retention_of(self, spec: Spec, category: str) -> Retention:
         """What the TTL rules say about a request."""
-        return retention(self.rules, subject_of(spec, category), conf().cache_ttl)
+        return self.retention_for(subject_of(spec, category))
+
+    def retention_for(self, subject: Subject) -> Retention:
+        return retention(self.rules, subject, conf().cache_ttl)
+
+    def keys_of(self, spec: Spec, kept: Retention) -> tuple[str, ...]:
+        """The rendition's key; after it, where the rules let them be served, those by earlier versions of the model."""
+        older = self.previous.get(spec.manner.engine, ()) if kept.serve_old else ()
+        said = (spoken_by(card, spec) for card in older)
+        return (rendition_key(spec), *(rendition_key(other) for other in said if other is not None))
 
 
 def subject_of(spec: Spec, category: str) -> Subject:
@@ -73,6 +85,7 @@ def load(tenant_id: UUID) -> Snapshot | None:
         cards={card.name: card for card in current_cards()},
         rules=tuple(rule_of(row) for row in policies_of(tenant.ref).filter(enabled=True)),
         limit=limit_of(tenant.rate_limit, tenant.rate_burst, default=conf().default_limit),
+        previous=previous_cards(),
     )
 
 
@@ -101,6 +114,7 @@ def rule_of(row: Policy) -> Rule:
             stale=row.stale,
             store=not row.never_cache,
             pinned=row.pinned,
+            serve_old=row.model_change == Policy.ModelChange.SERVE_OLD,
         )
     )
 

@@ -97,6 +97,7 @@ REFRAIN = {
     "JOB_AUDIO_TTL": env.integer("REFRAIN_JOB_AUDIO_TTL", 7 * 86400, minimum=0),
     "EXPIRED_KEPT": env.integer("REFRAIN_EXPIRED_KEPT", 30 * 86400, minimum=0),
     "CACHE_TTL": env.integer("REFRAIN_CACHE_TTL", 86400, minimum=1),
+    "OLD_MODEL_TTL": env.integer("REFRAIN_OLD_MODEL_TTL", 7 * 86400, minimum=60),
     "L1_BYTES": env.integer("REFRAIN_L1_BYTES", 64 * 2**20),
     "L2_EXPIRY": env.integer("REFRAIN_L2_EXPIRY", 7 * 86400, minimum=60),
     "L2_AUDIO_LIMIT": env.integer("REFRAIN_L2_AUDIO_LIMIT", 256 * 2**10),

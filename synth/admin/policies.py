@@ -30,7 +30,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at r
         model = Policy
         fields = [
             "tenant", "note", "priority", "enabled", "category", "engine", "voice", "min_characters", "max_characters",
-            "max_age", "pinned", "never_cache", "stale", *HOT_FIELDS,
+            "max_age", "pinned", "never_cache", "stale", "model_change", *HOT_FIELDS,
         ]  # fmt: skip
         widgets = {"engine": SuggestingInput(engine_names), "voice": SuggestingInput(voice_names)}
 
@@ -50,7 +50,7 @@ class PolicyAdmin(ServiceAdmin):
     fieldsets = [
         (None, {"fields": ["note", "tenant", "priority", "enabled"]}),
         (_("What it matches"), {"fields": ["category", "engine", "voice", ("min_characters", "max_characters")]}),
-        (_("How long it is kept"), {"fields": ["max_age", "stale", ("pinned", "never_cache")]}),
+        (_("How long it is kept"), {"fields": ["max_age", "stale", ("pinned", "never_cache"), "model_change"]}),
         (_("Longer while it is asked for often"), {
             "fields": [("hot_hits", "hot_window"), ("hot_factor", "hot_ceiling")],
             "description": _("All four, or none."),

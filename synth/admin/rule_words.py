@@ -8,6 +8,7 @@ from synth.cache.policy import Retention, Subject, Verdict, WhyNot
 from synth.conf import conf
 from synth.models import Policy
 
+NEW_AT_ONCE = Policy.ModelChange.MAKE_NEW
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -46,9 +47,11 @@ def kept(policy: Policy) -> str:
     """How long a rule keeps; the default is said as what it is now."""
     if policy.never_cache:
         return gettext("never cached")
+    parts = [gettext("made anew at once when the model changes")] if policy.model_change == NEW_AT_ONCE else []
     if policy.pinned:
-        return gettext("pinned: never expires")
-    parts = [duration(policy.max_age) if policy.max_age else gettext("%s by default") % duration(conf().cache_ttl)]
+        return ", ".join([gettext("pinned: never expires"), *parts])
+    default = gettext("%s by default") % duration(conf().cache_ttl)
+    parts.insert(0, duration(policy.max_age) if policy.max_age else default)
     if policy.stale:
         parts.append(gettext("then served old for %s") % duration(policy.stale))
     if policy.hot_hits and policy.hot_window and policy.hot_ceiling:

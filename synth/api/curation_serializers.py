@@ -12,6 +12,8 @@ from synth.service.warming import MOST_LINES
 Body = serializers.Serializer[Any]
 MOST_IDS = 1_000
 KINDS = list(Entry.Kind.values)
+# A model changes for all tenants: that action is the operator's.
+ACTIONS = [kind for kind in CurationAction.Kind.values if kind != CurationAction.Kind.MODEL_CHANGE]
 
 
 class EntryFilterSerializer(Body):
@@ -44,7 +46,7 @@ class EntryQuery(QueryString):
 class ActionQuery(QueryString):
     """The query string of the list of actions."""
 
-    kind = serializers.ChoiceField(list(CurationAction.Kind.values), required=False)
+    kind = serializers.ChoiceField(ACTIONS, required=False)
     status = serializers.ChoiceField([state.value for state in State], required=False)
 
 

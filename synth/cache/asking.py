@@ -15,7 +15,7 @@ from tenants.types import Limit
 
 class Status(StrEnum):
     HIT = "hit"
-    STALE_HIT = "stale_hit"  # beyond its time, and served while it is made anew
+    STALE_HIT = "stale_hit"  # beyond its time, or an earlier model's, and served while it is made anew
     MISS = "miss"
     EXPIRED = "expired"
     ADMITTED = "admitted"  # nothing was looked up
@@ -77,7 +77,9 @@ class Wanted(NamedTuple):
 
 
 class Lookup(NamedTuple):
-    """`age` is seconds; `audio` is None where it was not asked for, not kept, or the caller has it.
+    """`age` is seconds; `audio` is None where it was not asked for, not kept, or the caller has it. `place` says which
+
+    of the keys it was found under.
 
     `counted`: Redis has let the request in and counted it, whatever else it answers; `recorded`: as a hit, with a usage
     event.
@@ -85,6 +87,7 @@ class Lookup(NamedTuple):
 
     status: Status
     stored: StoredAudio | None = None
+    place: int = 0
     age: float = 0.0
     audio: bytes | None = None
     allowances: tuple[Allowance, ...] = ()

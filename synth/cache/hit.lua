@@ -1,9 +1,12 @@
 -- The whole hit in one round trip: snapshot version, rate limits, look-up, freshness, counters, audio, usage event.
--- KEYS: snapshot version, the tenant's account; to look up also: entry, audio, usage stream
+-- KEYS: snapshot version, the tenant's account; to look up also: usage stream, entry, audio, and after them the entry and
+--   audio of the same as earlier versions of the model spoke it, the newest first
 -- ARGV: numbers of the request, its key's id; to look up also: numbers of that, the digest that the caller holds, what
 --   the usage event tells of the request. Numbers come packed as doubles: to unpack them costs less than to send each.
--- Answers {status, microseconds until the tenant's and the key's bucket are full ('' without one), meta, age, audio}.
--- Status: hit, stale_hit (old, but served while it is made anew), miss, expired, admitted (nothing looked up), limited;
+-- Answers {status, microseconds until the tenant's and the key's bucket are full ('' without one), meta, age, audio, which
+--   entry it is, from 0}.
+-- Status: hit, stale_hit (old, or an earlier model's, but served while it is made anew), miss, expired, admitted (nothing
+--   looked up), limited;
 --   or with nothing done: outdated (the caller must reload), reload and unseeded (we must ask the database).
 
 -- Of the request: the version of its snapshot, whether Redis is believed and whether it was counted before (1/0), the
@@ -83,47 +86,61 @@ if not KEYS[3] then
   return {'admitted', left[1], left[2]}
 end
 
-local entry = redis.call('HMGET', KEYS[3], 'meta', 'made', 'digest', 'pinned', 'duration', 'window', 'now', 'before')
-if not entry[1] then
-  keep()
-  return {'miss', left[1], left[2]}
-end
 -- Of the look-up: max age, max age while hot, hits that make it hot, their window, the further age at which the old
 -- sound is served (all in seconds), whether audio is wanted (1/0), how many events the stream may hold.
 local max_age, hot_max_age, hot_hits, hot_window, stale, want_audio, max_events = struct.unpack('<ddddddd', ARGV[3])
 -- Hot or not, by the hits of a sliding window: those of the present span, and the last one's as far as they reach in.
-local span, in_this, in_last = 0, 0, 0
-if hot_hits > 0 then
-  local spans = seconds / hot_window
-  span = math.floor(spans)
-  if tonumber(entry[6]) == span then
-    in_this, in_last = tonumber(entry[7]), tonumber(entry[8])
-  elseif tonumber(entry[6]) == span - 1 then
-    in_last = tonumber(entry[7])
+local spans = hot_hits > 0 and seconds / hot_window or 0
+local span = math.floor(spans)
+local function look(name)
+  local entry = redis.call('HMGET', name, 'meta', 'made', 'digest', 'pinned', 'duration', 'window', 'now', 'before')
+  if not entry[1] then
+    return 'miss'
   end
-  if in_this + in_last * (1 - (spans - span)) >= hot_hits then
-    max_age = hot_max_age
+  local its_max_age, in_this, in_last = max_age, 0, 0
+  if hot_hits > 0 then
+    if tonumber(entry[6]) == span then
+      in_this, in_last = tonumber(entry[7]), tonumber(entry[8])
+    elseif tonumber(entry[6]) == span - 1 then
+      in_last = tonumber(entry[7])
+    end
+    if in_this + in_last * (1 - (spans - span)) >= hot_hits then
+      its_max_age = hot_max_age
+    end
   end
-end
-local age = math.max(0, seconds - tonumber(entry[2]))
-local status = 'hit'
-if age > max_age and entry[4] ~= '1' then
-  if age > max_age + stale then
-    keep()
-    return {'expired', left[1], left[2]}
+  local age = math.max(0, seconds - tonumber(entry[2]))
+  local status = 'hit'
+  if age > its_max_age and entry[4] ~= '1' then
+    if age > its_max_age + stale then
+      return 'expired'
+    end
+    status = 'stale_hit'
   end
-  status = 'stale_hit'
+  return status, entry, age, in_this, in_last
 end
 
-redis.call('HINCRBY', KEYS[3], 'hits', 1)
+local place = 4
+local status, entry, age, in_this, in_last = look(KEYS[place])
+local missed = status
+while not entry and KEYS[place + 2] do
+  place = place + 2
+  status, entry, age, in_this, in_last = look(KEYS[place])
+  status = 'stale_hit'
+end
+if not entry then
+  keep()
+  return {missed, left[1], left[2]}
+end
+
+redis.call('HINCRBY', KEYS[place], 'hits', 1)
 if hot_hits > 0 then
-  redis.call('HSET', KEYS[3], 'window', span, 'now', in_this + 1, 'before', in_last)
+  redis.call('HSET', KEYS[place], 'window', span, 'now', in_this + 1, 'before', in_last)
 end
 count.hits = count.hits + 1
 keep(tonumber(account[5]) + 1)
-redis.call('XADD', KEYS[5], 'MAXLEN', '~', max_events, '*', 'r', ARGV[5], 'd', entry[5] or '', 'o', status)
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', max_events, '*', 'r', ARGV[5], 'd', entry[5] or '', 'o', status)
 local audio = false
 if want_audio == 1 and entry[3] ~= ARGV[4] then
-  audio = redis.call('GET', KEYS[4])
+  audio = redis.call('GET', KEYS[place + 1])
 end
-return {status, left[1], left[2], entry[1], string.format('%.3f', age), audio}
+return {status, left[1], left[2], entry[1], string.format('%.3f', age), audio, (place - 4) / 2}

@@ -25,11 +25,17 @@ class Retention:
     stale: float = 0.0  # seconds beyond max_age in which the old sound is served while it is made anew
     store: bool = True  # False: never cache
     pinned: bool = False  # never expires
+    serve_old: bool = True  # at a new model version: the earlier one's sound, while it is made anew
 
     @property
     def hot_max_age(self) -> float:
         """The age that counts while the rendition is hot; a low ceiling never shortens the rule's own."""
         return max(self.max_age, min(self.max_age * self.hot_factor, self.hot_ceiling))
+
+    @property
+    def longest_age(self) -> float:
+        """Up to this age a rendition is served at all, hot or not."""
+        return self.hot_max_age + self.stale
 
     @property
     def last_age(self) -> float:
@@ -72,6 +78,7 @@ class Rule:
     stale: float = 0.0
     store: bool = True
     pinned: bool = False
+    serve_old: bool = True
 
     @property
     def rank(self) -> tuple[int, bool, str]:
@@ -130,6 +137,7 @@ def retention(rules: Iterable[Rule], subject: Subject, default_max_age: float) -
         stale=rule.stale,
         store=rule.store,
         pinned=rule.pinned,
+        serve_old=rule.serve_old,
     )
 
 

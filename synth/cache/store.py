@@ -56,9 +56,13 @@ class RenditionCache:
         self._breaker = breaker or Breaker("the cache")
         self._scripts = Scripts()
 
-    def look_up(self, tenant: TenantRef, key: str, *, gate: Gate, wanted: Wanted) -> Lookup:
-        """Let the request in, look the rendition up, count and note it: everything that a hit needs."""
-        keys = [*_gate_keys(tenant), *_entry_keys(tenant, key), redis_key(tenant, Kind.USAGE)]
+    def look_up(self, tenant: TenantRef, names: Sequence[str], *, gate: Gate, wanted: Wanted) -> Lookup:
+        """Let the request in, look the rendition up, count and note it: everything that a hit needs.
+
+        `names` are its key and those of the same by earlier versions of the model: the first that may be served is.
+        """
+        entries = [key for name in names for key in _entry_keys(tenant, name)]
+        keys = [*_gate_keys(tenant), redis_key(tenant, Kind.USAGE), *entries]
         return self._ask(tenant, gate, keys, wanted.arguments(stream_length=self._stream_length))
 
     def admit(self, tenant: TenantRef, gate: Gate) -> Lookup:
@@ -81,7 +85,8 @@ class RenditionCache:
             return found._replace(status=Status.RELOAD)
         if status not in HITS:
             return found
-        return found._replace(stored=StoredAudio(**orjson.loads(answer[3])), age=float(answer[4]), audio=answer[5])
+        stored = StoredAudio(**orjson.loads(answer[3]))
+        return found._replace(stored=stored, age=float(answer[4]), audio=answer[5], place=answer[6])
 
     def seed(self, tenant: TenantRef, today: Today) -> None:
         """Begin the tenant's account, unless another process has."""
@@ -109,6 +114,17 @@ class RenditionCache:
             meta, stored.made, stored.digest, self._expiry, kept, purge_number, int(pinned), stored.duration
         ]  # fmt: skip
         self._run("fill", keys, arguments, default=None)
+
+    def hits(self, tenant: TenantRef, keys: Sequence[str]) -> list[int]:
+        """How often each of these was a hit since Redis has it; nothing is known while it is away."""
+
+        def call(redis: Redis) -> list[int]:
+            pipeline = redis.pipeline(transaction=False)
+            for key in keys:
+                pipeline.hget(redis_key(tenant, Kind.ENTRY, key), "hits")
+            return [int(count or 0) for count in pipeline.execute()]
+
+        return self._guarded(call, default=[0] * len(keys))
 
     def forget(self, tenant: TenantRef, key: str) -> None:
         self._guarded(lambda redis: redis.delete(*_entry_keys(tenant, key)), default=0)

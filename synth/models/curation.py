@@ -1,4 +1,5 @@
-"""What people did to the cache: purges, refreshes, pins and warmings, with their progress. The row is the event."""
+"""What was done to the cache: purges, refreshes, pins, warmings and changes of a model, with their progress. The row is
+the event."""
 
 from django.db import models
 from django.db.models import Q
@@ -21,6 +22,7 @@ class CurationAction(models.Model):
         PIN = "pin", _("pin")
         UNPIN = "unpin", _("unpin")
         WARM = "warm", _("warm")
+        MODEL_CHANGE = "model_change", _("model change")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, null=True, related_name="+", verbose_name=_("tenant"))

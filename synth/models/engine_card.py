@@ -11,6 +11,9 @@ class EngineCardRow(models.Model):
 
     Of the versions whose workers live the newest by `created_at` is current, so that a restart of an old worker
     during a rolling upgrade does not flap the keys.
+
+    `replaced_at` is set while sounds of a version that was current may still be served, until they are made anew;
+    `remade_by` is the action that does so.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -21,6 +24,8 @@ class EngineCardRow(models.Model):
     problem = models.TextField(_("problem"), blank=True, default="")
     created_at = models.DateTimeField(_("first published"), auto_now_add=True)
     seen_at = models.DateTimeField(_("last seen"), null=True)
+    replaced_at = models.DateTimeField(_("replaced"), null=True)
+    remade_by = models.UUIDField(null=True)
 
     class Meta:
         verbose_name = _("engine card")

@@ -35,6 +35,10 @@ HOT_RULE = Q(**{f"{name}__isnull": False for name in HOT_FIELDS}) & Q(
 class Policy(models.Model):
     """Without a tenant it is for all of them; an empty matcher matches anything; the lower priority comes first."""
 
+    class ModelChange(models.TextChoices):
+        SERVE_OLD = "serve_old", _("serve the old sound while it is made anew")
+        MAKE_NEW = "make_new", _("make it anew at once")
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey(
         Tenant,
@@ -82,6 +86,9 @@ class Policy(models.Model):
         default=0,
         validators=[MaxValueValidator(LONGEST)],
         help_text=_("For so long after the TTL the old sound is served at once, while it is made anew."),
+    )
+    model_change = models.CharField(
+        _("when the model changes"), max_length=16, choices=ModelChange.choices, default=ModelChange.SERVE_OLD
     )
     hot_hits = models.PositiveIntegerField(
         _("hot from so many hits"), null=True, blank=True, validators=[MinValueValidator(1)]

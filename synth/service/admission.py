@@ -1,6 +1,6 @@
 """Lets a request in by its rate limits and looks it up: one round trip, and what stands in for it. speaking.py asks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from synth.spec import SpeechRequest
 from synth.types import Delivery
 from tenants.limits import Admission, Metered, RateLimited
 from tenants.models import Tenant
-from tenants.types import Caller
+from tenants.types import Caller, TenantRef
 
 MAX_ASKS = 4  # confirm, begin the account, ask, and one that a reconnect spoils
 
@@ -62,8 +62,8 @@ class Visit:
         self.admission.recorded = self.admission.recorded or found.recorded
 
 
-def look_up(visit: Visit, request: SpeechRequest, *, key: str, retention: Retention) -> Lookup:
-    """The one round trip; more only when the database has to tell what is right.
+def look_up(visit: Visit, request: SpeechRequest, *, keys: Sequence[str], retention: Retention) -> Lookup:
+    """The one round trip; more only when the database has to tell what is right. The first key is the rendition's own.
 
     Raises RateLimited, and StaleSnapshot.
     """
@@ -71,10 +71,10 @@ def look_up(visit: Visit, request: SpeechRequest, *, key: str, retention: Retent
     wanted = Wanted(
         retention=retention,
         want_audio=want_audio,
-        held_digest=wiring.local_cache().digest(redis_key(tenant, Kind.AUDIO, key)) if want_audio else "",
+        held_digest=_held(tenant, keys) if want_audio else "",
         event=_event(visit, request),
     )
-    return _settled(visit, lambda gate: wiring.rendition_cache().look_up(tenant, key, gate=gate, wanted=wanted))
+    return _settled(visit, lambda gate: wiring.rendition_cache().look_up(tenant, keys, gate=gate, wanted=wanted))
 
 
 def admit(visit: Visit) -> None:
@@ -120,6 +120,11 @@ def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
         visit.admission.allowances = local.take(metered)
     visit.admission.admitted = True
     return Lookup(Status.AWAY)
+
+
+def _held(tenant: TenantRef, keys: Sequence[str]) -> str:
+    digests = (wiring.local_cache().digest(redis_key(tenant, Kind.AUDIO, key)) for key in keys)
+    return next(filter(None, digests), "")
 
 
 def _event(visit: Visit, request: SpeechRequest) -> bytes:

@@ -21,7 +21,7 @@ from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
 from synth.service.endings import cancel_job
 from synth.service.making import make_portion, next_entries
-from synth.service.purging import CHUNK, follow_purges, purge_entries, sentences_of, touch_entries
+from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
 from synth.service.selection import Selection
 from tenants.errors import FieldProblem, NotFound
 from tenants.errors import untranslated as _
@@ -138,7 +138,7 @@ def _work_off(action: CurationAction, *, until: float | None = None) -> bool:
 
 def _portion(action: CurationAction) -> bool:
     """One portion; whether another one could follow at once."""
-    if action.kind in (Kind.REFRESH, Kind.WARM):
+    if action.kind in (Kind.REFRESH, Kind.WARM, Kind.MODEL_CHANGE):
         return make_portion(action)
     return _change_portion(action)
 
@@ -169,11 +169,11 @@ class _Change:
 
     def __init__(self, kind: str, tenant: TenantRef, ids: list[UUID]) -> None:
         self.kind, self.tenant, self.ids = kind, tenant, ids
-        self._sentences = sentences_of(tenant, ids) if kind == Kind.PURGE else set()
+        self._along = going_along(tenant, ids) if kind == Kind.PURGE else set()
 
     def make(self) -> int:
         if self.kind == Kind.PURGE:
-            return purge_entries(self.tenant, self.ids, self._sentences)
+            return purge_entries(self.tenant, self.ids, self._along)
         return touch_entries(self.tenant, self.ids, pinned=self.kind == Kind.PIN)
 
 

@@ -1,4 +1,4 @@
-"""Has sounds made for refreshes and warmings, below all other work: line by line, a bounded number at a time.
+"""Has sounds made for refreshes, warmings and changes of a model, below all other work: line by line, a few at a time.
 
 The line's row is the truth: it names the job before that exists, so a worker that dies loses none and doubles none.
 """
@@ -17,6 +17,7 @@ from synth.models import CurationAction, CurationBlock, CurationLine, Entry, Job
 from synth.models.clock import database_now
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition
+from synth.service.model_change import as_spoken_now, carry_pin, rank
 from synth.service.selection import Selection
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
@@ -54,6 +55,8 @@ def make_portion(action: CurationAction) -> bool:
     if action.state not in OPEN:
         return False
     portion = _Portion(action)
+    if action.kind == Kind.MODEL_CHANGE:
+        rank(action)
     more = _expand(action)
     for line in _lines(action, Outcome.OPEN)[:MOST_OPEN]:
         portion.settle(line)
@@ -86,15 +89,17 @@ class _Portion:
     def __init__(self, action: CurationAction) -> None:
         self._action = action
         self._snapshots: dict[UUID, Snapshot | None] = {}
+        self._is_ours = action.kind == Kind.MODEL_CHANGE
         small = action.kind == Kind.REFRESH and action.matched <= SMALL
         self._priority = Priority.BATCH if small else Priority.REWARM
 
     def settle(self, line: CurationLine) -> None:
         """Note how the line's job ended, if it has. One without a job lost its worker just before that."""
-        job = Job.objects.filter(id=line.job_id).first() if line.job_id else None
+        job = Job.objects.select_related("rendering").filter(id=line.job_id).first() if line.job_id else None
         if job is None:
             self._submit(line)
         elif job.state == State.SUCCEEDED:
+            self._keep_pin(line, job.rendering.entry_id)
             _end(line, Outcome.DONE)
         elif job.state not in OPEN:
             _end(line, Outcome.FAILED, code=job.error_code or job.state)
@@ -115,7 +120,8 @@ class _Portion:
     def _submit(self, line: CurationLine) -> None:
         try:
             self._queue(line)
-        except MadeMeanwhile:
+        except MadeMeanwhile as made:
+            self._keep_pin(line, made.entry.id)
             _end(line, Outcome.CACHED)
         except LineFailed as failed:
             _end(line, Outcome.FAILED, code=failed.code, detail=failed.detail)
@@ -129,13 +135,15 @@ class _Portion:
 
     def _queue(self, line: CurationLine) -> None:
         snapshot = self._snapshot(line.tenant_id)
-        request = _to_refresh(line, snapshot) if line.entry_id else _to_warm(line, snapshot)
+        request = self._request(line, snapshot)
         key = rendition_key(request.spec)
         retention = snapshot.retention_of(request.spec, request.category)
         if not retention.store:
             raise LineFailed("never_cached")
-        if request.cache is CacheMode.USE and fresh_rendition(snapshot.tenant, key, max_age=retention.max_age):
-            return _end(line, Outcome.CACHED)
+        if request.cache is CacheMode.USE:
+            entry = fresh_rendition(snapshot.tenant, key, max_age=retention.max_age)
+            if entry is not None:
+                raise MadeMeanwhile(entry)
         submit(
             Caller(snapshot.tenant, self._action.api_key_id or NOBODY.id, frozenset()),
             replace(request, wait=0, metadata={"action": self._action.public_id, "line": line.number}),
@@ -145,8 +153,20 @@ class _Portion:
             priority=self._priority,
             retention=retention,
             job_id=line.job_id,
+            accounted=self._is_ours,  # no tenant asked for it
         )
-        return None
+
+    def _request(self, line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
+        if self._is_ours:
+            request, code = as_spoken_now(_entry_of(line), snapshot)
+            if request is None:
+                raise LineFailed(code)
+            return request
+        return _to_refresh(line, snapshot) if line.entry_id else _to_warm(line, snapshot)
+
+    def _keep_pin(self, line: CurationLine, entry_id: UUID | None) -> None:
+        if self._is_ours:
+            carry_pin(TenantRef(line.tenant_id), line.entry_id, entry_id)
 
     def _snapshot(self, tenant_id: UUID) -> Snapshot:
         if tenant_id not in self._snapshots:
@@ -165,14 +185,19 @@ def _to_warm(line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
 
 
 def _to_refresh(line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
-    entry = Entry.objects.filter(tenant_id=line.tenant_id, id__in=[line.entry_id]).first()
-    if entry is None or entry.spec is None:
-        raise LineFailed("purged")
+    entry = _entry_of(line)
     spec = spec_of(entry)
     card = snapshot.cards.get(spec.manner.engine)
     if card is None or card.model_version != spec.manner.model_version:
         raise LineFailed("engine_version_gone")
     return SpeechRequest(spec=spec, cache=CacheMode.REFRESH, category=entry.category)
+
+
+def _entry_of(line: CurationLine) -> Entry:
+    entry = Entry.objects.filter(tenant_id=line.tenant_id, id__in=[line.entry_id]).first()
+    if entry is None or entry.spec is None:
+        raise LineFailed("purged")
+    return entry
 
 
 def _expand(action: CurationAction) -> bool:

@@ -21,7 +21,7 @@ from django.db.models.functions import Cast
 
 from synth import codec
 from synth.cache.misses import Facts, Neighbour, Standing, Verdict, judge, needs_neighbours
-from synth.keys import rendition_key
+from synth.keys import rendition_key, spoken_by
 from synth.metrics import MissReason
 from synth.models import EngineCardRow, Entry, Job, MissDay, MissExample, MissParameter, Rendering
 from synth.models.prepared import prepared_rows
@@ -135,20 +135,20 @@ class _Court:
 
     def _has_older_model(self, rendering: Rendering, spec: Spec) -> bool:
         """Whether the catalogue has the same as another version of the engine has spoken it."""
-        keys = [rendition_key(replace(spec, manner=manner)) for manner in self._as_other_versions(spec.manner)]
+        keys = [rendition_key(other) for other in self._as_other_versions(spec)]
         if not keys:
             return False
         rows = Entry.objects.filter(tenant_id=rendering.tenant_id, kind=Entry.Kind.RENDITION, key__in=keys)
         return rows.filter(created_at__lt=rendering.created_at).exists()
 
-    def _as_other_versions(self, manner: Manner) -> Iterable[Manner]:
-        if manner.engine not in self._versions:
-            rows = EngineCardRow.objects.filter(name=manner.engine).exclude(card={}).order_by("-created_at")
-            self._versions[manner.engine] = [codec.from_json(EngineCard, row.card) for row in rows[:VERSIONS]]
-        for card in self._versions[manner.engine]:
-            voice = next((voice for voice in card.voices if voice.name == manner.voice), None)
-            if voice is not None and card.model_version != manner.model_version:
-                yield replace(manner, model_version=card.model_version, voice_fingerprint=voice.fingerprint)
+    def _as_other_versions(self, spec: Spec) -> Iterable[Spec]:
+        engine = spec.manner.engine
+        if engine not in self._versions:
+            rows = EngineCardRow.objects.filter(name=engine).exclude(card={}).order_by("-created_at")
+            self._versions[engine] = [codec.from_json(EngineCard, row.card) for row in rows[:VERSIONS]]
+        others = (card for card in self._versions[engine] if card.model_version != spec.manner.model_version)
+        said = (spoken_by(card, spec) for card in others)
+        return (other for other in said if other is not None)
 
 
 def _neighbours(rendering: Rendering, spec: Spec) -> Iterable[Neighbour]:

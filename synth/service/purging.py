@@ -13,7 +13,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
 from synth import cards, wiring
-from synth.keys import segment_key
+from synth.keys import rendition_key, segment_key, spoken_by
 from synth.models import Entry, PurgeNumber, Rendering, RenderingPart
 from synth.models.clock import database_now
 from synth.models.prepared import prepared_rows
@@ -21,6 +21,7 @@ from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
 from synth.service.submission import segments_of
 from synth.stored import spec_of
+from synth.types import EngineCard, Spec
 from tenants.types import TenantRef
 
 Item = TypeVar("Item")
@@ -35,8 +36,8 @@ RECENT = timedelta(hours=1)
 MOST_TENANTS = 500
 
 
-def purge_entries(tenant: TenantRef, ids: Sequence[UUID], sentences: set[str]) -> int:
-    """Purge these entries, at most a chunk of them, and the sentences with these keys; how many, without the sentences.
+def purge_entries(tenant: TenantRef, ids: Sequence[UUID], along: set[str]) -> int:
+    """Purge these entries, at most a chunk of them, and what goes along, by its keys; how many, without the latter.
 
     Call `follow_purges` once the transaction is committed.
     """
@@ -44,20 +45,34 @@ def purge_entries(tenant: TenantRef, ids: Sequence[UUID], sentences: set[str]) -
         number = next_number(tenant)
         found = list(Entry.objects.filter(tenant_id=tenant.id, id__in=ids).values_list("id", "digest", "format"))
         chosen = {row[0] for row in found}
-        found += [row for row in _segments(tenant, sentences) if row[0] not in chosen]
+        found += [row for row in _with_keys(tenant, along) if row[0] not in chosen]
         _bury(tenant, [row[0] for row in found], number)
         discard(tenant, {(digest, audio_format) for _, digest, audio_format in found})
     return len(chosen)
 
 
-def sentences_of(tenant: TenantRef, ids: Sequence[UUID]) -> set[str]:
-    """Keys of the sentences of those that are renditions, cut as they were when these were made."""
+def going_along(tenant: TenantRef, ids: Sequence[UUID]) -> set[str]:
+    """Keys of what is purged with those that are renditions: the same by earlier versions of the model, which would be
+
+    served in their place, and the sentences of all of them, cut as they were when these were made.
+    """
     found: set[str] = set()
+    previous = cards.previous_cards()
     for entry in Entry.objects.filter(tenant_id=tenant.id, id__in=ids, kind=Entry.Kind.RENDITION):
         card = cards.of_version(entry.engine, entry.model_version) if entry.spec else None
-        if card is not None:
-            found |= {segment_key(segment) for segment in segments_of(spec_of(entry), max_units=card.max_units)}
+        if card is None:
+            continue
+        spec = spec_of(entry)
+        found |= _sentences(spec, card)
+        for older in previous.get(entry.engine, ()):
+            said = spoken_by(older, spec) if older.model_version != card.model_version else None
+            if said is not None:
+                found |= {rendition_key(said), *_sentences(said, older)}
     return found
+
+
+def _sentences(spec: Spec, card: EngineCard) -> set[str]:
+    return {segment_key(segment) for segment in segments_of(spec, max_units=card.max_units)}
 
 
 def touch_entries(tenant: TenantRef, ids: Sequence[UUID], **changes: object) -> int:
@@ -161,10 +176,10 @@ def _changed_since(tenant: TenantRef, known: int, latest: int) -> tuple[list[str
     return [key for number, key in found if number <= upto], upto
 
 
-def _segments(tenant: TenantRef, keys: set[str]) -> list[tuple[UUID, str, str]]:
+def _with_keys(tenant: TenantRef, keys: set[str]) -> list[tuple[UUID, str, str]]:
     found: list[tuple[UUID, str, str]] = []
     for batch in _batches(sorted(keys)):
-        rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.SEGMENT, key__in=batch)
+        rows = Entry.objects.filter(tenant_id=tenant.id, kind__in=Entry.Kind.values, key__in=batch)
         found += rows.order_by().values_list("id", "digest", "format")
     return found
 

@@ -1,6 +1,7 @@
 """Answers one speech request: from the cache, from the catalogue, or by work that it may wait for."""
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -16,7 +17,7 @@ from synth.cache.local import SignedUrl
 from synth.cache.policy import Retention
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
-from synth.keys import Kind, redis_key, rendition_key
+from synth.keys import Kind, redis_key
 from synth.models import Entry, Job, Rendering
 from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
@@ -70,21 +71,22 @@ def speak(visit: Visit, request: SpeechRequest) -> Speech:
     Raises RateLimited, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot
     be read.
     """
-    key = rendition_key(request.spec)
     retention = visit.snapshot.retention_of(request.spec, request.category)
+    keys = visit.snapshot.keys_of(request.spec, retention)
+    key = keys[0]
     if request.cache is not CacheMode.USE or not retention.store:
         admit(visit)
         return _make(visit, request, key=key, retention=retention)
     ends_at = time.monotonic() + request.wait
     for look in range(MAX_LOOKS):
-        speech = _from_cache(visit, key, request, retention)
+        speech = _from_cache(visit, keys, request, retention)
         if speech is not None:
             return speech
         with _boarded(visit, key, request) as ahead:
             if ahead is not None and look < MAX_LOOKS - 1 and _landed(ahead, ends_at):
                 continue
             hurried = replace(request, wait=max(0.0, ends_at - time.monotonic()))
-            speech = _from_catalogue(visit, key, request, retention)
+            speech = _from_catalogue(visit, keys, request, retention)
             if speech is None:
                 with suppress(MadeMeanwhile):
                     speech = _make(visit, hurried, key=key, retention=retention)
@@ -205,31 +207,39 @@ def _audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
     return data
 
 
-def _from_cache(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
+def _from_cache(visit: Visit, keys: Sequence[str], request: SpeechRequest, retention: Retention) -> Speech | None:
     """A hit: one round trip, no SQL."""
-    found = look_up(visit, request, key=key, retention=retention)
+    found = look_up(visit, request, keys=keys, retention=retention)
     if found.status not in HITS or found.stored is None:
         return None
     status = "hit" if found.status is Status.HIT else "stale"
     speech = Speech(id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2)
-    answer = _with_audio(visit.snapshot.tenant, key, speech, request, found.audio)
+    answer = _with_audio(visit.snapshot.tenant, keys[found.place], speech, request, found.audio)
     if answer is not None and status == "stale":
-        _renew(visit, key, request, retention)
+        _renew(visit, keys[0], request, retention)
     return answer
 
 
-def _from_catalogue(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
-    """What the cache has lost and storage still holds."""
-    restored = _restore(visit.snapshot.tenant, key, retention)
-    answer = _with_audio(visit.snapshot.tenant, key, restored, request, None) if restored else None
+def _from_catalogue(visit: Visit, keys: Sequence[str], request: SpeechRequest, retention: Retention) -> Speech | None:
+    """What the cache has lost and storage still holds: the first of these that can be had."""
+    found = (_restored(visit.snapshot.tenant, key, request, retention) for key in keys)
+    place, answer = next(((place, speech) for place, speech in enumerate(found) if speech), (0, None))
     if answer is None or answer.stored is None:
         return None
+    stored = answer.stored
+    if place:  # an earlier model's
+        answer = replace(answer, cache_status="stale")
     if answer.cache_status == "stale":
-        _renew(visit, key, request, retention)
+        _renew(visit, keys[0], request, retention)
     if not visit.admission.recorded:
         outcome = answer.cache_status
-        record_restored(visit.caller, request, answer.stored, outcome=outcome, request_id=visit.request_id)
+        record_restored(visit.caller, request, stored, outcome=outcome, request_id=visit.request_id)
     return answer
+
+
+def _restored(tenant: TenantRef, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
+    restored = _restore(tenant, key, retention)
+    return _with_audio(tenant, key, restored, request, None) if restored else None
 
 
 def _renew(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> None:

@@ -15,6 +15,7 @@ from synth.queue.claim import claimable, open_engines, renderings_wait
 from synth.queue.wakeup import announce
 from synth.service.curation import actions_wait
 from synth.service.endings import Failure, fail_renderings, hand_on
+from synth.service.model_change import follow_model_changes
 from synth.service.purging import follow_recent_purges
 from synth.service.warming import fail_unloaded
 from tenants.models import Tenant
@@ -35,6 +36,7 @@ def sweep() -> None:
     follow_recent_purges()
     fail_unloaded()
     cards.reelect()
+    follow_model_changes()
     _publish_versions()
 
 

@@ -14,7 +14,7 @@ USER = {"username": "root", "password": "a-password-of-the-tests"}
 FORM = {
     "tenant": "", "note": "", "priority": "100", "enabled": "on", "category": "", "engine": "", "voice": "",
     "min_characters": "", "max_characters": "", "max_age": "", "stale": "0", "hot_hits": "", "hot_window": "",
-    "hot_factor": "", "hot_ceiling": "",
+    "hot_factor": "", "hot_ceiling": "", "model_change": "serve_old",
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Asks a RenditionCache as the service does, with one keyword for each thing that a test is about."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from redis import Redis
@@ -56,9 +57,10 @@ def look(
     api_key: str = "a",
     counted: bool = False,
     request_id: str = "req_1",
+    keys: Sequence[str] = (KEY,),
     **rule: Any,
 ) -> Lookup:
     gate = Gate(version=version, key=api_key, tenant_limit=tenant_limit, key_limit=key_limit, counted=counted)
     retention = Retention(rule="", max_age=max_age, **rule)
     wanted = Wanted(retention=retention, want_audio=want_audio, held_digest=held_digest, event=event(request_id))
-    return cache.look_up(tenant, KEY, gate=gate, wanted=wanted)
+    return cache.look_up(tenant, keys, gate=gate, wanted=wanted)

@@ -1,6 +1,7 @@
 """A hit costs exactly one round trip to Redis and no SQL, whatever the delivery, in a process that is warm."""
 
 from base64 import b64decode
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,10 @@ from synth.keys import object_name
 from synth.models import Policy
 from synth.stored import of_entry
 from tenants import service as tenant_service
+from tests import cards
 from tests.finished import Finished
 from tests.synth.cache.counting import RoundTrips, round_trips
+from tests.synth.cache.test_rules_act_at_once import renewals_done
 from tests.world import World
 
 
@@ -56,6 +59,17 @@ def test_with_limits_a_hot_rule_and_old_sounds_served(
         answer = ask()
     assert answer.json()["cache"] == "hit"
     assert [name in answer for name in ("RateLimit", "RateLimit-Policy")] == [True, True]
+
+
+@pytest.mark.parametrize("delivery", ["url", "inline"])
+def test_with_an_earlier_models_sound(ask, warm, sent: RoundTrips, django_assert_num_queries, delivery: str):
+    cards.publish([replace(cards.COUNTING, model_version="counting-2")])
+    assert ask(delivery=delivery).json()["cache"] == "stale"  # its renewal is seen to now, and not again soon
+    renewals_done()
+    for _ in range(2):
+        with django_assert_num_queries(0), round_trips(sent, 1):
+            answer = ask(delivery=delivery).json()
+        assert (answer["cache"], answer["sha256"]) == ("stale", warm.digest)
 
 
 @pytest.mark.parametrize("mode", ["refresh", "bypass"])

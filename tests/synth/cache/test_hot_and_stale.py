@@ -120,6 +120,46 @@ def test_while_it_is_hot_the_further_time_begins_after_the_longer_one(cache, red
     assert look(cache, stale=30.0).status is Status.EXPIRED
 
 
+OLDER, OLDEST = "o" * 64, "p" * 64
+
+
+def kept(cache: RenditionCache, key: str, *, seconds_old: float = 0.0) -> None:
+    made = time.time() - seconds_old
+    sound = StoredAudio(
+        id=f"ent_{key[0]}", digest=key, format="mp3", media_type="audio/mpeg", size=3, duration=1.5, sample_rate=24_000,
+        made=made,
+    )  # fmt: skip
+    cache.fill(TENANT, key, sound, key[:1].encode())
+
+
+def served(found: Lookup) -> tuple[str, int, bytes | None]:
+    return found.status, found.place, found.audio
+
+
+def test_what_an_earlier_model_spoke_is_served_as_old_where_there_is_nothing_newer(redis):
+    cache = make_cache(redis, TENANT)
+    keys = (KEY, OLDER, OLDEST)
+    assert look(cache, keys=keys).status is Status.MISS
+    kept(cache, OLDEST)
+    assert served(look(cache, keys=keys, want_audio=True)) == (Status.STALE_HIT, 2, b"p")
+    kept(cache, OLDER)
+    assert served(look(cache, keys=keys, want_audio=True)) == (Status.STALE_HIT, 1, b"o")
+    assert served(look(cache, keys=keys, want_audio=True, held_digest=OLDER)) == (Status.STALE_HIT, 1, None)
+    kept(cache, KEY)
+    assert served(look(cache, keys=keys, want_audio=True)) == (Status.HIT, 0, b"k")
+    assert cache.hits(TENANT, keys) == [1, 2, 1]
+    assert look(cache).status is Status.HIT
+
+
+def test_an_earlier_models_sound_lives_no_longer_than_any(redis):
+    cache = make_cache(redis, TENANT)
+    kept(cache, OLDER, seconds_old=61)
+    assert look(cache, keys=(KEY, OLDER), hot_hits=0).status is Status.MISS
+    assert look(cache, keys=(KEY, OLDER), hot_hits=0, stale=30.0).status is Status.STALE_HIT
+    kept(cache, KEY, seconds_old=70)
+    assert look(cache, keys=(KEY, OLDER), hot_hits=0).status is Status.EXPIRED
+
+
 def test_each_hit_leaves_an_event_and_nothing_else_does(cache, redis):
     look(cache, request_id="req_a")
     age(redis, 70)
