@@ -167,6 +167,7 @@ def test_another_tenants_requests_are_near_to_nobody(ask, world: World):
 @WHEN
 def test_a_new_model_is_told_from_a_near_miss(ask, done, world: World, when: str):
     stored(ask, done)
+    service.save_policy(Policy(model_change="make_new"))
     publish([replace(COUNTING, model_version="counting-2")])
     missed(ask)
     missed(ask, seed=5)
@@ -176,6 +177,7 @@ def test_a_new_model_is_told_from_a_near_miss(ask, done, world: World, when: str
 
 def test_an_older_model_is_found_where_no_text_may_be_kept(ask, done, world: World):
     stored(ask, done)
+    service.save_policy(Policy(model_change="make_new"))
     publish([replace(COUNTING, model_version="counting-2")])
     missed(ask)
     Rendering.objects.update(likeness="")
