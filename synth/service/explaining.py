@@ -1,13 +1,13 @@
 """Says which TTL rule applies to a request, why the others do not, and what is stored of it. For the admin."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from synth import wiring
 from synth.audio.formats import format_names
 from synth.cache.policy import Retention, Subject, Verdict, explain
-from synth.keys import rendition_key, segment_key
+from synth.keys import segment_key
 from synth.models import Entry, Policy
 from synth.service.catalogue import LONG_AGO
 from synth.service.submission import segments_of
@@ -17,6 +17,8 @@ from synth.text.normalise import normalise
 from synth.text.scripts import detect_language
 from tenants.errors import NotFound
 from tenants.types import TenantRef
+
+SERVED = ("fresh", "stale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,9 @@ def explain_request(tenant: TenantRef, question: Question) -> Explanation:
         retention=retention,
         verdicts=explain((rule_of(row) for row in rows.values()), subject),
         rows=rows,
-        forms=_forms(tenant, {name: rendition_key(asked.spec) for name, asked in requests.items()}, retention),
+        forms=_forms(
+            tenant, {name: snapshot.keys_of(asked.spec, retention) for name, asked in requests.items()}, retention
+        ),
         sentences=len(keys),
         stored_sentences=sum(_state(entry, retention) == "fresh" for entry in stored.defer("text")),
     )
@@ -99,10 +103,20 @@ def _sentence_keys(request: SpeechRequest, snapshot: Snapshot) -> set[str]:
     return {segment_key(segment) for segment in segments_of(request.spec, max_units=max_units)}
 
 
-def _forms(tenant: TenantRef, keys: Mapping[str, str], retention: Retention) -> list[StoredForm]:
-    rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.RENDITION, key__in=keys.values())
+def _forms(tenant: TenantRef, keys: Mapping[str, Sequence[str]], retention: Retention) -> list[StoredForm]:
+    """Of each format what would be served: an earlier model's, where there is nothing newer that may be."""
+    every = [key for names in keys.values() for key in names]
+    rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.RENDITION, key__in=every)
     entries = {entry.key: entry for entry in rows.defer("text")}
-    return [_form(name, entries.get(key), retention) for name, key in keys.items()]
+    found = {name: [_form(name, entries.get(key), retention) for key in names] for name, names in keys.items()}
+    return [_first_served(forms) for forms in found.values()]
+
+
+def _first_served(forms: Sequence[StoredForm]) -> StoredForm:
+    own, older = forms[0], forms[1:]
+    if own.state in SERVED:
+        return own
+    return next((replace(form, state="stale") for form in older if form.state in SERVED), own)
 
 
 def _form(name: str, entry: Entry | None, retention: Retention) -> StoredForm:

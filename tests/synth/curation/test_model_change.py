@@ -18,6 +18,7 @@ from synth.snapshot import load
 from tenants.models import Usage
 from tests.cards import COUNTING
 from tests.engines.counting import CountingEngine
+from tests.synth.admin.pages import list_of, page_of
 from tests.synth.curation.conftest import Speaker
 from tests.synth.queue.desk import at_once, claim, render_all, said
 
@@ -138,6 +139,21 @@ def test_what_failed_for_now_is_served_old_until_its_time_is_over(owner: Speaker
     EngineCardRow.objects.filter(model_version="counting-1").update(replaced_at=database_now() - timedelta(days=8))
     service.sweep()
     assert owner.how(TEXTS[1]) == "miss"
+
+
+def test_operators_see_how_far_it_is_and_what_is_served_meanwhile(owner: Speaker, spoken, change, admin_client):
+    def answered() -> tuple[str, int]:
+        explained = service.explain_request(owner.member.ref, service.Question(text=TEXTS[0]))
+        (wav,) = [form for form in explained.forms if form.format == "wav"]
+        return wav.state, Entry.objects.filter(id=wav.entry.id, model_version="counting-1").count()
+
+    cards.publish(NEW)
+    assert answered() == ("stale", 1)
+    action = change()
+    assert answered() == ("fresh", 0)
+    page = admin_client.get(page_of(action)).content.decode()
+    assert "model change" in page
+    assert "3 / 3" in admin_client.get(list_of("curationaction")).content.decode()
 
 
 def test_a_canceled_change_still_serves_the_old(owner: Speaker, spoken):
