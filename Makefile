@@ -22,10 +22,10 @@ manage: ## Django's command line beside `make run`, as in: make manage ARGS='iss
 test: test-sqlite test-postgresql ## All tests on SQLite, then those that use a database on PostgreSQL
 
 test-sqlite: dev system-tools
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
 test-postgresql: dev system-tools
-	$(BIN)/pytest --database=postgresql -m "not browser and not faults"
+	$(BIN)/pytest -n 2 --database=postgresql -m "not browser and not faults"
 
 lint: dev ## Style, types, layers, migrations
 	$(BIN)/ruff check .

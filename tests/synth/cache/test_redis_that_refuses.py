@@ -14,6 +14,7 @@ from tests.servers.redis import RedisServer
 
 PAUSE = 0.05
 PATIENCE = 60.0
+NAME = "the refusing Redis"
 
 
 @pytest.fixture
@@ -29,6 +30,8 @@ def redis(redis_server: RedisServer) -> Iterator[Redis]:
 def warm(ask, finished: Finished) -> Finished:
     until(lambda: ask().json()["cache"] == "hit")
     wiring.redis_breaker()._pause = PAUSE
+    # Breakers of tests before, whose Redis never came back, may still be probing: theirs is not counted here.
+    wiring.redis_breaker()._name = NAME
     return finished
 
 
@@ -72,11 +75,11 @@ def test_requests_go_on_and_it_is_told_of_once(ask, warm: Finished, redis: Redis
     while time.monotonic() < ends_at:
         answers += [ask(), ask(text="Never said before."), ask(cache="bypass")]
     assert {answer.status_code for answer in answers} == {200, 202}
-    assert lines(caplog, "the cache is away") == 1
+    assert lines(caplog, f"{NAME} is away") == 1
 
     accept(redis)
-    until(lambda: ask().json()["cache"] == "hit" and lines(caplog, "the cache is back") == 1)
-    assert lines(caplog, "the cache is away") == 1
+    until(lambda: ask().json()["cache"] == "hit" and lines(caplog, f"{NAME} is back") == 1)
+    assert lines(caplog, f"{NAME} is away") == 1
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)
