@@ -16,6 +16,7 @@ from synth.engines.base import Engine, EngineFactory
 from synth.errors import EngineUnavailable
 from synth.extensions import Broken, ExtensionPoint
 from synth.queue.doorbell import Doorbell
+from synth.queue.turns import Turns
 from synth.queue.wakeup import Listener
 from synth.snapshot import Snapshots
 from synth.spec import House
@@ -118,6 +119,12 @@ def load_engine(name: str) -> Engine:
         raise EngineUnavailable(module.reason)
     make: EngineFactory = module.ENGINE
     return make(threads=conf().engine_threads)
+
+
+@cache
+def turns() -> Turns:
+    # More than one, since a turn spans waits for Redis and the database; at a calm rate no hit waits for one.
+    return Turns(4, patience=0.25)
 
 
 def forget_parts() -> None:

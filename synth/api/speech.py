@@ -45,7 +45,8 @@ def speech(request: HttpRequest) -> HttpResponseBase:
         return _collection(request)
     started = perf_counter()
     try:
-        return _answer(request, started)
+        with wiring.turns().taken():
+            return _answer(request, started)
     except Exception as error:
         metrics.ended(_outcome_of(error))
         raise

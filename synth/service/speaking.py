@@ -66,7 +66,7 @@ class Speech:
 
 
 def speak(visit: Visit, request: SpeechRequest) -> Speech:
-    """Answer a request; wait for its work as long as it says.
+    """Answer a request; wait for its work as long as it says. The turn of the caller, if it has one, is given up then.
 
     Raises RateLimited, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot
     be read.
@@ -109,7 +109,7 @@ def _landed(flight: Flight, ends_at: float) -> bool:
     """
     if ends_at <= time.monotonic():
         return False
-    with wiring.listener().any_seat() as seated:
+    with wiring.listener().any_seat() as seated, wiring.turns().given_up():
         connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
         landed = seated and flight.landed.wait(ends_at - time.monotonic())
     if landed:
@@ -327,7 +327,8 @@ def _wait_for(job: Job, seconds: float) -> Job:
             if job.state in ENDED or remaining <= 0 or woken is None:
                 return job
             connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
-            woken.wait(min(LOOK_EVERY, remaining))
+            with wiring.turns().given_up():
+                woken.wait(min(LOOK_EVERY, remaining))
 
 
 @prepared_rows
