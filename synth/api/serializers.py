@@ -153,14 +153,6 @@ class JobFilter(QueryString):
     created_after = serializers.DateTimeField(required=False)
     created_before = serializers.DateTimeField(required=False)
 
-    def to_internal_value(self, data: Any) -> Any:
-        """A misspelt filter would list everything."""
-        unknown = sorted(data.keys() - self.fields.keys() - PAGING)[:MAX_UNKNOWN_TOLD]
-        if unknown:
-            told = ErrorDetail(gettext("There is no such field."), code="unknown_field")
-            raise serializers.ValidationError({name[:64]: [told] for name in unknown})
-        return super().to_internal_value(data)
-
 
 class VoiceSerializer(Body):
     id = serializers.CharField(help_text="What `voice` of a request takes.")
