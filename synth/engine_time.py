@@ -11,11 +11,12 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet, Sum
+from django.db import transaction
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from synth.models import EngineDay
+from synth.models.counting import add_to
 from tenants.models import Tenant
 from tenants.recorder import Recorder
 from tenants.types import TenantRef
@@ -55,21 +56,9 @@ class EngineTime(Recorder[Day, Use]):
         known = set(Tenant.objects.filter(id__in={key[0] for key in notes}).values_list("id", flat=True))
         with transaction.atomic():
             for key in sorted(key for key in notes if key[0] in known):
-                _add(key, notes[key])
-
-
-def _add(key: Day, use: Use) -> None:
-    tenant_id, engine, day = key
-    rows = EngineDay.objects.filter(tenant_id=tenant_id, engine=engine, day=day)
-    amounts = {name: getattr(use, name) for name in AMOUNTS}
-    sums = {name: F(name) + amount for name, amount in amounts.items()}
-    if rows.update(**sums):
-        return
-    try:
-        with transaction.atomic():
-            EngineDay.objects.create(tenant_id=tenant_id, engine=engine, day=day, **amounts)
-    except IntegrityError:  # another process was faster
-        rows.update(**sums)
+                tenant_id, engine, day = key
+                amounts = {name: getattr(notes[key], name) for name in AMOUNTS}
+                add_to(EngineDay, amounts, tenant_id=tenant_id, engine=engine, day=day)
 
 
 _recorder = EngineTime(interval=WRITE_EVERY)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,7 +18,7 @@ from synth.api.curation_serializers import (
     EntryQuery,
     FailedLineSerializer,
 )
-from synth.api.paging import NewestFirst
+from synth.api.paging import InOrder, NewestFirst
 from synth.api.presenting import audio_members, utc
 from synth.api.serializers import refusals
 from synth.fields import Fields
@@ -34,15 +33,6 @@ from tenants.ids import public_id
 from tenants.scopes import CACHE_READ, CACHE_WRITE
 
 Kind = CurationAction.Kind
-
-
-class InOrder(CursorPagination):
-    """Lines of a list, by their numbers."""
-
-    ordering = ("number",)
-    page_size = 50
-    page_size_query_param = "limit"
-    max_page_size = 200
 
 
 class CacheEntries(APIView):

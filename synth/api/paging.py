@@ -9,11 +9,20 @@ from rest_framework.pagination import CursorPagination, LimitOffsetPagination
 from rest_framework.request import Request
 
 
-class NewestFirst(CursorPagination):
-    ordering = ("-created_at", "-id")
+class ByCursor(CursorPagination):
     page_size = 50
     page_size_query_param = "limit"
     max_page_size = 200
+
+
+class InOrder(ByCursor):
+    """Lines of a list, by their numbers."""
+
+    ordering = ("number",)
+
+
+class NewestFirst(ByCursor):
+    ordering = ("-created_at", "-id")
 
     def decode_cursor(self, request: Request) -> Any:
         """Refuses also a cursor that reads as one but holds no time: it would fail in the query."""

@@ -14,8 +14,8 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.db.models import BooleanField, Case, F, Manager, QuerySet, TextField, Value, When
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import BooleanField, Case, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
@@ -24,6 +24,7 @@ from synth.cache.misses import Facts, Neighbour, Standing, Verdict, judge, needs
 from synth.keys import rendition_key, spoken_by
 from synth.metrics import MissReason
 from synth.models import EngineCardRow, Entry, Job, MissDay, MissExample, MissParameter, Rendering
+from synth.models.counting import add_to
 from synth.models.prepared import prepared_rows
 from synth.models.states import Priority
 from synth.queue.shutdown import stopping
@@ -212,24 +213,10 @@ def _count(misses: Iterable[Miss]) -> None:
         for item in differences:
             parameters.setdefault(miss.day, Counter())[item.parameter] += 1
     for (tenant_id, day), reasons in sorted(days.items()):
-        _add(MissDay.objects, reasons, tenant_id=tenant_id, day=day)
+        add_to(MissDay, reasons, tenant_id=tenant_id, day=day)
     for (tenant_id, day), counts in sorted(parameters.items()):
         for parameter in sorted(counts):
-            _add(
-                MissParameter.objects, {"misses": counts[parameter]}, tenant_id=tenant_id, day=day, parameter=parameter
-            )
-
-
-def _add(kind: Manager[Any], amounts: Mapping[str, int], **row: Any) -> None:
-    rows = kind.filter(**row)
-    sums = {name: F(name) + amount for name, amount in amounts.items()}
-    if rows.update(**sums):
-        return
-    try:
-        with transaction.atomic():
-            kind.create(**row, **amounts)
-    except IntegrityError:  # another process was faster
-        rows.update(**sums)
+            add_to(MissParameter, {"misses": counts[parameter]}, tenant_id=tenant_id, day=day, parameter=parameter)
 
 
 def _show(misses: Iterable[Miss]) -> None:

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
@@ -32,6 +31,7 @@ from synth.service.endings import (
     rendering_succeeded,
 )
 from synth.service.object_sweep import discard, rescue
+from synth.service.objects import read_intact
 from synth.service.purging import follow_purges
 from synth.service.submission import open_syntheses, segments_of
 from synth.stored import STORED_FORMAT, audio_object, of_entry, spec_columns
@@ -114,7 +114,7 @@ def _pieces(claim: Rendering) -> list[Pcm]:
         if digest in pieces or key in lost:
             continue
         try:
-            pieces[digest] = _piece(tenant, digest)
+            pieces[digest] = from_flac(read_intact(tenant, digest, STORED_FORMAT))
         except (ObjectMissing, CorruptAudio):
             lost.add(key)
     if lost:
@@ -125,14 +125,6 @@ def _pieces(claim: Rendering) -> list[Pcm]:
 @prepared_rows
 def _parts(rendering_id: Any) -> QuerySet[RenderingPart, tuple[str, str]]:
     return RenderingPart.objects.filter(rendering_id=rendering_id).order_by("position").values_list("key", "digest")
-
-
-def _piece(tenant: TenantRef, digest: str) -> Pcm:
-    data = wiring.object_store().get(audio_object(tenant, digest, STORED_FORMAT))
-    # FLAC's own checksum is of the samples: it does not tell that their rate was altered.
-    if sha256(data).hexdigest() != digest:
-        raise CorruptAudio("the stored bytes are not the ones that were put there")
-    return from_flac(data)
 
 
 def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:

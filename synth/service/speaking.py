@@ -4,7 +4,6 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +25,7 @@ from synth.service.admission import Visit, admit, look_up
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flight, Flights
+from synth.service.objects import read_intact
 from synth.service.purging import known_number
 from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
@@ -199,14 +199,6 @@ def signed_url(tenant: TenantRef, stored: StoredAudio) -> SignedUrl:
     return held
 
 
-def _audio_of(tenant: TenantRef, stored: StoredAudio) -> bytes:
-    """The bytes from storage. Raises ObjectMissing also when they are not what was stored."""
-    data = wiring.object_store().get(audio_object(tenant, stored.digest, stored.format))
-    if sha256(data).hexdigest() != stored.digest:
-        raise ObjectMissing("the stored bytes are not the ones that were put there")
-    return data
-
-
 def _from_cache(visit: Visit, keys: Sequence[str], request: SpeechRequest, retention: Retention) -> Speech | None:
     """A hit: one round trip, no SQL."""
     found = look_up(visit, request, keys=keys, retention=retention)
@@ -274,7 +266,7 @@ def _with_audio(
     held = local.audio(local_key, stored.digest)
     tier = metrics.Tier.L1 if held else metrics.Tier.L2 if audio else metrics.Tier.L3
     try:
-        data = held or audio or _audio_of(tenant, stored)
+        data = held or audio or read_intact(tenant, stored.digest, stored.format)
     except ObjectMissing:
         expire_entry(tenant, Entry.Kind.RENDITION, key, digests=[stored.digest])
         wiring.rendition_cache().forget(tenant, key)
@@ -308,7 +300,7 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
     if not _wants_bytes(request, stored):
         return speech
     try:
-        return replace(speech, audio=_audio_of(TenantRef(job.tenant_id), stored))
+        return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored.digest, stored.format))
     except (ObjectMissing, StorageUnavailable) as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
 

@@ -1,0 +1,19 @@
+"""Reads stored audio, and believes only the bytes that were put there."""
+
+from hashlib import sha256
+
+from synth import wiring
+from synth.errors import ObjectMissing
+from synth.stored import audio_object
+from tenants.types import TenantRef
+
+
+def read_intact(tenant: TenantRef, digest: str, format_name: str) -> bytes:
+    """The object of this digest. Raises StorageUnavailable, and ObjectMissing also when its bytes are others.
+
+    A file format's own checksum would not do: FLAC's is of the samples, and does not tell that their rate was altered.
+    """
+    data = wiring.object_store().get(audio_object(tenant, digest, format_name))
+    if sha256(data).hexdigest() != digest:
+        raise ObjectMissing("the stored bytes are not the ones that were put there")
+    return data
