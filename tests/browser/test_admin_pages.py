@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +18,13 @@ from synth.models import EngineCardRow, Entry, Policy
 from synth.models.states import State
 from synth.snapshot import load
 from synth.spec import read_request
+from tests.browser.desk import OVERFLOW, PASSWORD, PICTURES, log_in, signed_in
 from tests.synth.admin.pages import LISTS, list_of, page_of
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_entry, make_work, publish_card
 from tests.world import make_world
 
 pytestmark = pytest.mark.browser
 WHICH = "admin:synth_policy_which_rule"
-PASSWORD = "the password of the tests"
-# Set to a folder to keep a picture of each page.
-PICTURES = os.environ.get("BROWSER_PICTURES", "")
-OVERFLOW = """() => document.documentElement.scrollWidth - document.documentElement.clientWidth"""
 CLIPPED_PLAYERS = """() => [...document.querySelectorAll('audio')].filter((player) => {
   const box = player.getBoundingClientRect();
   return box.width < 150 || box.height < 30 || box.left < 0;
@@ -82,14 +78,6 @@ def site(live_server, settings, tmp_path) -> Iterator[Site]:
     wiring.forget_parts()
 
 
-def log_in(page: Page, site: Site) -> None:
-    page.goto(site.url + reverse("admin:login"))
-    page.fill("input[name=username]", "root")
-    page.fill("input[name=password]", PASSWORD)
-    page.click("button[type=submit]")
-    page.wait_for_url(site.url + reverse("admin:index"))
-
-
 def picture(page: Page, address: str, name: str) -> None:
     if PICTURES:
         path, asked, _ = address.partition("?")
@@ -100,11 +88,7 @@ def picture(page: Page, address: str, name: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_page_fits_and_is_free_of_errors(site: Site, chromium: Browser, width: int, scheme: str) -> None:
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, locale="en")
-    complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(f"{said.text} {said.location}") if said.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    log_in(page, site)
+    page, complaints = signed_in(chromium, site.url, width=width, scheme=scheme)
     for address in site.addresses:
         page.goto(site.url + address)
         page.wait_for_load_state("networkidle")
@@ -117,7 +101,7 @@ def test_every_page_fits_and_is_free_of_errors(site: Site, chromium: Browser, wi
 @pytest.mark.parametrize("address", ["list", "page"])
 def test_audio_loads_when_it_is_asked_for_and_plays(site: Site, chromium: Browser, address: str) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    log_in(page, site)
+    log_in(page, site.url)
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url) if "/files/" in request.url else None)
     page.goto(site.url + (list_of("entry") if address == "list" else site.entry))
@@ -135,7 +119,7 @@ def test_audio_loads_when_it_is_asked_for_and_plays(site: Site, chromium: Browse
 
 def test_a_job_is_canceled_after_a_question(site: Site, chromium: Browser) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    log_in(page, site)
+    log_in(page, site.url)
     page.goto(site.url + site.waiting_job)
     page.locator("a[hx-get$='/cancel_this/']:visible").click()
     question = page.locator("#dialog")

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.urls import reverse
 from playwright.sync_api import Browser
 
 from synth import service
 from synth.models import MissDay, MissExample
-from tests.browser.test_admin_pages import OVERFLOW, PASSWORD
+from tests.browser.desk import OVERFLOW, PASSWORD, PICTURES, signed_in
 from tests.cards import publish
 from tests.finished import queue
 from tests.synth.admin.pages import list_of, page_of
 from tests.world import make_world
 
 pytestmark = pytest.mark.browser
-PICTURES = os.environ.get("BROWSER_PICTURES", "")
 TEXT = "Your appointment is at 9:05, please be there in time and bring your papers along with you."
 CHINESE = "会议将于9:05开始，请各位准时参加，谢谢。"
 
@@ -45,15 +42,7 @@ def addresses(live_server) -> list[str]:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_page_fits(addresses: list[str], chromium: Browser, width: int, scheme: str) -> None:
     url, *paths = addresses
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, locale="en")
-    complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(f"{said.text} {said.location}") if said.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(url + reverse("admin:login"))
-    page.fill("input[name=username]", "root")
-    page.fill("input[name=password]", PASSWORD)
-    page.click("button[type=submit]")
-    page.wait_for_url(url + reverse("admin:index"))
+    page, complaints = signed_in(chromium, url, width=width, scheme=scheme)
     for number, path in enumerate(paths):
         page.goto(url + path)
         page.wait_for_load_state("networkidle")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.urls import reverse
 from playwright.sync_api import Browser
 
-from tests.browser.test_admin_pages import OVERFLOW, PASSWORD
+from tests.browser.desk import OVERFLOW, PASSWORD, PICTURES, signed_in
 from tests.synth.admin.pages import list_of
 from tests.synth.savings.world import measured, moment, request
 from tests.world import make_world
 
 pytestmark = pytest.mark.browser
-PICTURES = os.environ.get("BROWSER_PICTURES", "")
 DRAWN = """() => {
   const canvas = document.querySelector("canvas.chart");
   const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
@@ -50,15 +47,7 @@ def address(live_server, settings) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_fits_and_draws(address: str, chromium: Browser, width: int, scheme: str) -> None:
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, locale="en")
-    complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(f"{said.text} {said.location}") if said.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(address + reverse("admin:login"))
-    page.fill("input[name=username]", "root")
-    page.fill("input[name=password]", PASSWORD)
-    page.click("button[type=submit]")
-    page.wait_for_url(address + reverse("admin:index"))
+    page, complaints = signed_in(chromium, address, width=width, scheme=scheme)
     page.goto(address + list_of("engineday"))
     page.wait_for_load_state("networkidle")
     page.wait_for_function(DRAWN)

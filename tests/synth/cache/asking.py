@@ -11,6 +11,7 @@ from synth.cache.incarnation import Incarnation
 from synth.cache.policy import Retention
 from synth.cache.store import RenditionCache
 from synth.cache.usage_stream import Request, Today
+from synth.types import StoredAudio
 from tenants.types import Limit, TenantRef
 
 KEY = "k" * 64
@@ -29,6 +30,20 @@ def make_cache(redis: Redis, *tenants: TenantRef, **options: Any) -> RenditionCa
         made.confirm(tenant, VERSION, incarnation=made.incarnation)
         made.seed(tenant, today())
     return made
+
+
+def sound(digest: str = "d", *, age: float = 0.0) -> StoredAudio:
+    """A finished rendition of three bytes."""
+    return StoredAudio(
+        id="ent_1",
+        digest=digest,
+        format="mp3",
+        media_type="audio/mpeg",
+        size=3,
+        duration=1.5,
+        sample_rate=24_000,
+        made=time.time() - age,
+    )
 
 
 def event(request_id: str = "req_1") -> bytes:

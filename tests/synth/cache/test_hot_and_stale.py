@@ -30,17 +30,7 @@ def redis(redis_server: RedisServer):
 @pytest.fixture
 def cache(redis: Redis) -> RenditionCache:
     made = make_cache(redis, TENANT)
-    sound = StoredAudio(
-        id="ent_1",
-        digest="d",
-        format="mp3",
-        media_type="audio/mpeg",
-        size=3,
-        duration=1.5,
-        sample_rate=24_000,
-        made=time.time(),
-    )
-    made.fill(TENANT, KEY, sound, b"mp3")
+    made.fill(TENANT, KEY, asking.sound(), b"mp3")
     return made
 
 

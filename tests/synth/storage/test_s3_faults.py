@@ -11,21 +11,9 @@ from synth.errors import ObjectMissing, Permanent, StorageUnavailable
 from synth.storage import s3
 from tests.servers.nanio import NanioServer
 from tests.servers.ports import free_port
-from tests.servers.tcp_proxy import TcpProxy, Way
+from tests.servers.tcp_proxy import Way
 
 DATA = bytes(range(256)) * 4000
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with NanioServer(tmp_path_factory.mktemp("nanio")) as started:
-        yield started
-
-
-@pytest.fixture
-def proxy(server):
-    with TcpProxy(server.port) as started:
-        yield started
 
 
 @pytest.fixture

@@ -9,22 +9,8 @@ import pytest
 from synth.errors import ObjectMissing, StorageUnavailable
 from synth.storage import s3
 from synth.storage._guarded import GuardedStore
-from tests.servers.nanio import NanioServer
-from tests.servers.tcp_proxy import TcpProxy
 
 PATIENCE = 60.0
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with NanioServer(tmp_path_factory.mktemp("nanio")) as started:
-        yield started
-
-
-@pytest.fixture
-def proxy(server):
-    with TcpProxy(server.port) as started:
-        yield started
 
 
 @pytest.fixture

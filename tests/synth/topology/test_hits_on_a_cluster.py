@@ -1,6 +1,5 @@
 """The look-up's script and the drain of usage on a real Cluster, with tenants on different nodes, and one node away."""
 
-import time
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -12,10 +11,9 @@ from synth.cache.usage_stream import UsageStreams
 from synth.keys import Kind, redis_key
 from synth.topology.address import parse
 from synth.topology.cluster import ClusterClient
-from synth.types import StoredAudio
 from tenants.types import Limit, TenantRef
 from tests.servers.redis_cluster import RedisClusterServers
-from tests.synth.cache.asking import KEY, look, make_cache
+from tests.synth.cache.asking import KEY, look, make_cache, sound
 from ttsproject import redis_settings
 
 TENANTS = [TenantRef(UUID(int=number)) for number in range(1, 13)]
@@ -40,18 +38,8 @@ def client(cluster: RedisClusterServers, settings) -> Iterator[ClusterClient]:
 
 def hit_each(client: ClusterClient, hits: int) -> None:
     cache = make_cache(client, *TENANTS)
-    sound = StoredAudio(
-        id="ent_1",
-        digest="d",
-        format="mp3",
-        media_type="audio/mpeg",
-        size=3,
-        duration=1.5,
-        sample_rate=24_000,
-        made=time.time(),
-    )
     for tenant in TENANTS:
-        cache.fill(tenant, KEY, sound, b"mp3")
+        cache.fill(tenant, KEY, sound(), b"mp3")
         found = [look(cache, tenant, tenant_limit=Limit(0.001, hits), request_id=f"req_{n}") for n in range(hits + 1)]
         assert [item.status for item in found] == [Status.HIT] * hits + [Status.LIMITED]
 

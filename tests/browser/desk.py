@@ -1,0 +1,32 @@
+"""An operator at the admin in a real browser: a page of a size, signed in, and what it complains of."""
+
+from __future__ import annotations
+
+import os
+
+from django.urls import reverse
+from playwright.sync_api import Browser, Page
+
+PASSWORD = "the password of the tests"
+# Set to a folder to keep a picture of each page.
+PICTURES = os.environ.get("BROWSER_PICTURES", "")
+OVERFLOW = """() => document.documentElement.scrollWidth - document.documentElement.clientWidth"""
+
+
+def log_in(page: Page, url: str) -> None:
+    """As the superuser `root`."""
+    page.goto(url + reverse("admin:login"))
+    page.fill("input[name=username]", "root")
+    page.fill("input[name=password]", PASSWORD)
+    page.click("button[type=submit]")
+    page.wait_for_url(url + reverse("admin:index"))
+
+
+def signed_in(chromium: Browser, url: str, *, width: int, scheme: str) -> tuple[Page, list[str]]:
+    """A page after login, and the list that its script errors go to from before it."""
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, locale="en")
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(f"{said.text} {said.location}") if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    log_in(page, url)
+    return page, complaints
