@@ -11,7 +11,8 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from uuid import uuid4
 
 import orjson
 
@@ -37,10 +38,12 @@ class Case:
     path: str
     body: bytes | None = None
     bare: str = ""
+    varies: bool = False
 
     def ask(self, count: int) -> None:
         for _ in range(count):
-            status, answer = self.connection.exchange(self.method, self.path, self.body)
+            body = _other(self.body) if self.varies and self.body else self.body
+            status, answer = self.connection.exchange(self.method, self.path, body)
             if status != 200 or not answer:
                 raise AssertionError(f"{self.name}: {status} {answer[:200]!r}")
 
@@ -106,10 +109,17 @@ def _hit_cases(stack: Stack) -> list[Case]:
     api = stack.children[0]
     beside = {"url": "bare, entry", "inline": "bare, audio", "binary": "bare, audio"}
     connection = Connection(stack.public_port, stack.seeded.owner)
-    return [
+    cases = [
         Case(f"hit, {delivery}", api.pid, connection, "POST", "/v1/speech", _body(delivery), bare=bare)
         for delivery, bare in beside.items()
     ]
+    url = cases[0]
+    return [*cases, replace(url, name="url, told with other metadata each time", varies=True)]
+
+
+def _other(body: bytes) -> bytes:
+    """The same speech in a request that the API has not seen: it is read and judged anew."""
+    return orjson.dumps({**orjson.loads(body), "metadata": {"call": uuid4().hex}})
 
 
 def _body(delivery: str) -> bytes:

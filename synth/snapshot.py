@@ -143,6 +143,11 @@ class Snapshots:
         tenant_id = ApiKey.objects.filter(lookup=key.lookup).values_list("tenant_id", flat=True).first()
         return self.reload(tenant_id) if tenant_id else None
 
+    def holds(self, snapshot: Snapshot) -> bool:
+        """Whether this is what the process knows of its tenant."""
+        with self._lock:
+            return self._by_tenant.get(snapshot.tenant.id) is snapshot
+
     def reload(self, tenant_id: UUID) -> Snapshot | None:
         """Read the tenant anew, and forget it when it is gone."""
         snapshot = load(tenant_id)

@@ -1,4 +1,7 @@
-"""The hot door, `POST /v1/speech`: a plain Django view, since middleware and serializers are what a hit costs."""
+"""The hot door, `POST /v1/speech`: a plain Django view, since middleware and serializers are what a hit costs.
+
+What was answered here once is answered by `express.py` the next time.
+"""
 
 from time import perf_counter
 from typing import Any
@@ -10,23 +13,22 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from synth import metrics, service, wiring
+from synth.api.answers import Answer, finished_answer, pending_answer
+from synth.api.express import Passage, passage_of
 from synth.api.jobs import SpeechCollection
-from synth.api.presenting import RETRY_AFTER, job_path, pending_body, speech_body
 from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
 from synth.metrics import Outcome
-from synth.service import Speech, StaleSnapshot, Visit
+from synth.service import Inquiry, Speech, StaleSnapshot, Visit
 from synth.snapshot import Snapshot
 from synth.spec import SpeechRequest, read_request
-from synth.types import Delivery
 from tenants import keys, last_used
 from tenants.authentication import bearer_token, identify
 from tenants.context import request_id
 from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
 from tenants.errors import untranslated as _
-from tenants.limits import Admission, header_fields
+from tenants.limits import Admission
 from tenants.permissions import require_scope
 from tenants.scopes import SPEECH_WRITE
-from tenants.types import Caller
 
 MAX_RELOADS = 4
 
@@ -54,19 +56,21 @@ def speech(request: HttpRequest) -> HttpResponseBase:
 
 def _answer(request: HttpRequest, started: float) -> HttpResponse:
     """The answer by a snapshot that is the tenant's latest."""
-    token = bearer_token(request.headers.get("Authorization"))
+    passage = passage_of(request.META)
+    if passage.refusal is not None:
+        raise passage.refusal
+    token = bearer_token(request.META.get("HTTP_AUTHORIZATION"))
     key = keys.parse(token)
     if key is None:
         raise Unauthenticated
     snapshot = wiring.snapshots().of_key(key)
     payload: Any = None
-    admission = Admission()
     for _attempt in range(MAX_RELOADS):
         visit = None
         try:
-            visit = _visit(snapshot, key, token, admission)
+            visit = _visit(snapshot, key, token, passage.admission)
             payload = _payload(request) if payload is None else payload
-            return _speak(visit, payload, started=started)
+            return _speak(visit, payload, passage, started=started)
         except StaleSnapshot:
             pass
         except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
@@ -99,65 +103,31 @@ def _payload(request: HttpRequest) -> Any:
         raise NotJson(params={"reason": str(error)}) from error
 
 
-def _speak(visit: Visit, payload: Any, *, started: float) -> HttpResponse:
-    request = read_request(payload, visit.snapshot, house=wiring.house())
-    spoken = service.speak(visit, request)
-    response = _respond(spoken, visit.caller, request)
-    for name, value in header_fields(visit.admission.allowances).items():
-        response[name] = value
-    _count(spoken, request, perf_counter() - started)
-    return response
-
-
-def _respond(spoken: Speech, caller: Caller, request: SpeechRequest) -> HttpResponse:
+def _speak(visit: Visit, payload: Any, passage: Passage, *, started: float) -> HttpResponse:
+    asked = read_request(payload, visit.snapshot, house=wiring.house())
+    inquiry = Inquiry.of(asked, visit.snapshot)
+    spoken = service.speak(visit, inquiry)
     if spoken.stored is None:
-        return _pending(spoken)
-    if request.delivery is Delivery.BINARY:
-        return _binary(spoken, request)
-    return _finished(spoken, caller, request)
+        metrics.ended(Outcome.PENDING)
+        return _response(pending_answer(spoken, visit), 202)
+    answer = finished_answer(spoken, visit, asked)
+    if inquiry.uses_cache:
+        passage.answered = visit, inquiry, answer
+    _count(spoken, asked, perf_counter() - started)
+    return _response(answer, 200)
 
 
-def _count(spoken: Speech, request: SpeechRequest, seconds: float) -> None:
+def _response(answer: Answer, status: int) -> HttpResponse:
+    return HttpResponse(answer.body, headers=answer.headers, status=status)
+
+
+def _count(spoken: Speech, asked: SpeechRequest, seconds: float) -> None:
     if spoken.from_cache:
-        engine, characters = request.spec.manner.engine, request.characters
+        engine, characters = asked.spec.manner.engine, asked.characters
         return metrics.hit(spoken.tier, engine=engine, characters=characters, seconds=seconds)
-    if spoken.stored is None:
-        return metrics.ended(Outcome.PENDING)
     return metrics.made(seconds=seconds)
 
 
 def _outcome_of(error: Exception) -> Outcome:
     refused = isinstance(error, Problem) and error.status < 500 and not isinstance(error, SpeechFailed)
     return Outcome.REFUSED if refused else Outcome.FAILED
-
-
-def _finished(spoken: Speech, caller: Caller, request: SpeechRequest) -> HttpResponse:
-    body = speech_body(
-        spoken, caller.tenant, spec=request.spec, delivery=request.delivery, request_id=request_id() or ""
-    )
-    return _json(body, 200)
-
-
-def _pending(spoken: Speech) -> HttpResponse:
-    assert spoken.job is not None  # noqa: S101 - what is not stored is a job
-    response = _json(pending_body(spoken.job, request_id() or ""), 202)
-    response["Location"] = job_path(spoken.job)
-    response["Retry-After"] = str(RETRY_AFTER)
-    return response
-
-
-def _binary(spoken: Speech, request: SpeechRequest) -> HttpResponse:
-    stored = spoken.stored
-    assert stored is not None  # noqa: S101
-    response = HttpResponse(spoken.audio, content_type=stored.media_type)
-    response["ETag"] = f'"{stored.digest}"'
-    response["X-Speech-Id"] = spoken.id
-    response["X-Characters"] = str(request.characters)
-    response["X-Cache"] = spoken.cache_status
-    response["X-Audio-Duration"] = f"{stored.duration:.3f}"
-    response["Age"] = str(int(spoken.age))
-    return response
-
-
-def _json(body: dict[str, Any], status: int) -> HttpResponse:
-    return HttpResponse(orjson.dumps(body), content_type="application/json", status=status)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 MAX_CONFIRMED = 5_000
+MAX_HOT = 4_000
 
 
 class RenditionCache:
@@ -56,37 +58,36 @@ class RenditionCache:
         self._breaker = breaker or Breaker("the cache")
         self._scripts = Scripts()
 
-    def look_up(self, tenant: TenantRef, names: Sequence[str], *, gate: Gate, wanted: Wanted) -> Lookup:
+    def look_up(self, tenant: TenantRef, names: tuple[str, ...], *, gate: Gate, wanted: Wanted) -> Lookup:
         """Let the request in, look the rendition up, count and note it: everything that a hit needs.
 
         `names` are its key and those of the same by earlier versions of the model: the first that may be served is.
         """
-        entries = [key for name in names for key in _entry_keys(tenant, name)]
-        keys = [*_gate_keys(tenant), redis_key(tenant, Kind.USAGE), *entries]
-        return self._ask(tenant, gate, keys, wanted.arguments(stream_length=self._stream_length))
+        return self._ask(tenant, gate, _hit_keys(tenant, names), wanted.arguments(stream_length=self._stream_length))
 
     def admit(self, tenant: TenantRef, gate: Gate) -> Lookup:
         """Let a request in that looks nothing up."""
         return self._ask(tenant, gate, _gate_keys(tenant), [])
 
-    def _ask(self, tenant: TenantRef, gate: Gate, keys: list[str], wanted: list[bytes | str]) -> Lookup:
+    def _ask(self, tenant: TenantRef, gate: Gate, keys: Sequence[str], wanted: list[bytes | str]) -> Lookup:
         arguments = gate.arguments(believed=self._is_confirmed(tenant)) + wanted
         answer = self._run("hit", keys, arguments, default=None)
         if answer is None:
             return Lookup(Status.AWAY)
         status = Status(answer[0].decode())
-        found = Lookup(
-            status,
+        # Asked again: the answer may have come over a new connection, from another run.
+        confirmed = self._is_confirmed(tenant)
+        hit = confirmed and status in HITS
+        return Lookup(
+            status if confirmed else Status.RELOAD,
+            stored=StoredAudio(**orjson.loads(answer[3])) if hit else None,
+            place=answer[6] if hit else 0,
+            age=float(answer[4]) if hit else 0.0,
+            audio=answer[5] if hit else None,
             allowances=gate.allowances(answer[1:3]),
             counted=gate.counted or status in SETTLED,
             recorded=status in HITS,
         )
-        if not self._is_confirmed(tenant):  # the answer came over a new connection: it may be of another run
-            return found._replace(status=Status.RELOAD)
-        if status not in HITS:
-            return found
-        stored = StoredAudio(**orjson.loads(answer[3]))
-        return found._replace(stored=stored, age=float(answer[4]), audio=answer[5], place=answer[6])
 
     def seed(self, tenant: TenantRef, today: Today) -> None:
         """Begin the tenant's account, unless another process has."""
@@ -195,10 +196,8 @@ class RenditionCache:
         with self._lock:
             return self._confirmed.get(tenant.id) == self._incarnation.number
 
-    def _run(self, name: str, keys: list[str], arguments: list[Any], *, default: Any) -> Any:
-        return self._guarded(
-            lambda redis: self._scripts(name, redis)(keys=keys, args=arguments, client=redis), default=default
-        )
+    def _run(self, name: str, keys: Sequence[str], arguments: list[Any], *, default: Any) -> Any:
+        return self._guarded(lambda redis: self._scripts.run(name, redis, keys=keys, args=arguments), default=default)
 
     def _guarded(self, call: Callable[[Redis], Answer], *, default: Answer, always: bool = False) -> Answer:
         """`always`: also while the breaker is open."""
@@ -213,6 +212,12 @@ class RenditionCache:
             return default
         self._breaker.succeeded()
         return answer
+
+
+@lru_cache(MAX_HOT)
+def _hit_keys(tenant: TenantRef, names: tuple[str, ...]) -> tuple[str, ...]:
+    entries = [key for name in names for key in _entry_keys(tenant, name)]
+    return (*_gate_keys(tenant), redis_key(tenant, Kind.USAGE), *entries)
 
 
 def _gate_keys(tenant: TenantRef) -> list[str]:

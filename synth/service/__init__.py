@@ -1,7 +1,7 @@
 """The corridor: every door (API, tasks, admin, command line) goes through these functions."""
 
 from synth.service.accounting import drain_usage
-from synth.service.admission import StaleSnapshot, Visit, is_fresh
+from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
@@ -10,7 +10,7 @@ from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
-from synth.service.speaking import Speech, cancel, remake, signed_url, speak
+from synth.service.speaking import Speech, cancel, recall, remake, signed_url, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 from synth.service.warming import warm
@@ -19,6 +19,7 @@ __all__ = [
     "Actor",
     "EntryFilter",
     "Explanation",
+    "Inquiry",
     "Question",
     "Selection",
     "Speech",
@@ -36,6 +37,7 @@ __all__ = [
     "explain_request",
     "is_fresh",
     "judge_misses",
+    "recall",
     "remake",
     "save_policy",
     "signed_url",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import QuerySet
 
@@ -16,7 +16,7 @@ from synth.service.accounting import today
 from synth.service.purging import follow_purges
 from synth.snapshot import Snapshot
 from synth.spec import SpeechRequest
-from synth.types import Delivery
+from synth.types import CacheMode, Delivery
 from tenants.limits import Admission, Metered, RateLimited
 from tenants.models import Tenant
 from tenants.types import Caller, TenantRef
@@ -62,19 +62,47 @@ class Visit:
         self.admission.recorded = self.admission.recorded or found.recorded
 
 
-def look_up(visit: Visit, request: SpeechRequest, *, keys: Sequence[str], retention: Retention) -> Lookup:
-    """The one round trip; more only when the database has to tell what is right. The first key is the rendition's own.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """A request, and what a snapshot says of it: its rule, and the keys that may answer it, its own first."""
+
+    request: SpeechRequest
+    retention: Retention
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(cls, request: SpeechRequest, snapshot: Snapshot) -> Self:
+        retention = snapshot.retention_of(request.spec, request.category)
+        return cls(request=request, retention=retention, keys=snapshot.keys_of(request.spec, retention))
+
+    @property
+    def key(self) -> str:
+        return self.keys[0]
+
+    @property
+    def uses_cache(self) -> bool:
+        return self.request.cache is CacheMode.USE and self.retention.store
+
+
+def look_up(visit: Visit, inquiry: Inquiry) -> Lookup:
+    """The one round trip; more only when the database has to tell what is right.
 
     Raises RateLimited, and StaleSnapshot.
     """
-    tenant, want_audio = visit.snapshot.tenant, request.delivery is not Delivery.URL
-    wanted = Wanted(
-        retention=retention,
-        want_audio=want_audio,
-        held_digest=_held(tenant, keys) if want_audio else "",
-        event=_event(visit, request),
+    tenant, wanted = visit.snapshot.tenant, _wanted(visit, inquiry)
+    return _settled(
+        visit, lambda gate: wiring.rendition_cache().look_up(tenant, inquiry.keys, gate=gate, wanted=wanted)
     )
-    return _settled(visit, lambda gate: wiring.rendition_cache().look_up(tenant, keys, gate=gate, wanted=wanted))
+
+
+def glance(visit: Visit, inquiry: Inquiry) -> Lookup:
+    """The one round trip and nothing more: whatever is in doubt is for `look_up`. Raises RateLimited."""
+    cache, tenant = wiring.rendition_cache(), visit.snapshot.tenant
+    metered = visit.metered()
+    gate = visit.gate(_owed(metered))
+    found = cache.look_up(tenant, inquiry.keys, gate=gate, wanted=_wanted(visit, inquiry))
+    _take_in(visit, found, metered)
+    return found
 
 
 def admit(visit: Visit) -> None:
@@ -96,17 +124,13 @@ def is_fresh(snapshot: Snapshot, visit: Visit | None = None) -> bool:
 
 def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
     cache, snapshot = wiring.rendition_cache(), visit.snapshot
-    metered, local = ([] if visit.admission.admitted else visit.metered()), wiring.local_buckets()
-    owed = {item.name: full_in for item, full_in in zip(metered, local.owed(metered), strict=True)}
+    metered = [] if visit.admission.admitted else visit.metered()
+    owed = _owed(metered)
     for _ in range(MAX_ASKS):
         found = ask(visit.gate(owed))
-        visit.note(found)
+        _take_in(visit, found, metered)
         if found.status in SETTLED:
-            if metered:
-                local.follow(metered, visit.admission.allowances)
             return found
-        if found.status is Status.LIMITED:
-            raise RateLimited(found.allowances)
         if found.status is Status.UNSEEDED:
             cache.seed(snapshot.tenant, today(snapshot.tenant))
             continue
@@ -117,9 +141,35 @@ def _settled(visit: Visit, ask: Callable[[Gate], Lookup]) -> Lookup:
         cache.confirm(snapshot.tenant, snapshot.version, incarnation=incarnation)
     visit.admission.degraded = True
     if metered and not visit.admission.admitted:
-        visit.admission.allowances = local.take(metered)
+        visit.admission.allowances = wiring.local_buckets().take(metered)
     visit.admission.admitted = True
     return Lookup(Status.AWAY)
+
+
+def _owed(metered: Sequence[Metered]) -> dict[str, int]:
+    if not metered:
+        return {}
+    owed = wiring.local_buckets().owed(metered)
+    return {item.name: full_in for item, full_in in zip(metered, owed, strict=True)}
+
+
+def _take_in(visit: Visit, found: Lookup, metered: Sequence[Metered]) -> None:
+    """What Redis says of the limits. Raises RateLimited."""
+    visit.note(found)
+    if found.status is Status.LIMITED:
+        raise RateLimited(found.allowances)
+    if metered and found.status in SETTLED:
+        wiring.local_buckets().follow(metered, visit.admission.allowances)
+
+
+def _wanted(visit: Visit, inquiry: Inquiry) -> Wanted:
+    want_audio = inquiry.request.delivery is not Delivery.URL
+    return Wanted(
+        retention=inquiry.retention,
+        want_audio=want_audio,
+        held_digest=_held(visit.snapshot.tenant, inquiry.keys) if want_audio else "",
+        event=_event(visit, inquiry.request),
+    )
 
 
 def _held(tenant: TenantRef, keys: Sequence[str]) -> str:

@@ -1,7 +1,6 @@
 """Answers one speech request: from the cache, from the catalogue, or by work that it may wait for."""
 
 import time
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from synth import codec, metrics, wiring
-from synth.cache.asking import HITS, Status
+from synth.cache.asking import HITS, Lookup, Status
 from synth.cache.local import SignedUrl
 from synth.cache.policy import Retention
 from synth.conf import conf
@@ -21,7 +20,7 @@ from synth.models import Entry, Job, Rendering
 from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
 from synth.service.accounting import record_restored
-from synth.service.admission import Visit, admit, look_up
+from synth.service.admission import Inquiry, Visit, admit, glance, look_up
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flight, Flights
@@ -65,41 +64,45 @@ class Speech:
         return self.cache_status in {"hit", "restored", "stale"}
 
 
-def speak(visit: Visit, request: SpeechRequest) -> Speech:
+def speak(visit: Visit, inquiry: Inquiry) -> Speech:
     """Answer a request; wait for its work as long as it says. The turn of the caller, if it has one, is given up then.
 
     Raises RateLimited, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot
     be read.
     """
-    retention = visit.snapshot.retention_of(request.spec, request.category)
-    keys = visit.snapshot.keys_of(request.spec, retention)
-    key = keys[0]
-    if request.cache is not CacheMode.USE or not retention.store:
+    ends_at = time.monotonic() + inquiry.request.wait
+    if not inquiry.uses_cache:
         admit(visit)
-        return _make(visit, request, key=key, retention=retention)
-    ends_at = time.monotonic() + request.wait
+        return _make(visit, inquiry, ends_at=ends_at)
     for look in range(MAX_LOOKS):
-        speech = _from_cache(visit, keys, request, retention)
+        speech = _from_cache(visit, inquiry)
         if speech is not None:
             return speech
-        with _boarded(visit, key, request) as ahead:
+        with _boarded(visit, inquiry) as ahead:
             if ahead is not None and look < MAX_LOOKS - 1 and _landed(ahead, ends_at):
                 continue
-            hurried = replace(request, wait=max(0.0, ends_at - time.monotonic()))
-            speech = _from_catalogue(visit, keys, request, retention)
+            speech = _from_catalogue(visit, inquiry)
             if speech is None:
                 with suppress(MadeMeanwhile):
-                    speech = _make(visit, hurried, key=key, retention=retention)
+                    speech = _make(visit, inquiry, ends_at=ends_at)
             if speech is not None:
                 return speech
     raise ServiceUnavailable(retry_after=1)
 
 
-def _boarded(visit: Visit, key: str, request: SpeechRequest) -> AbstractContextManager[Flight | None]:
+def recall(visit: Visit, inquiry: Inquiry) -> Speech | None:
+    """A hit, if it is one at the first glance: one round trip and no SQL. None is for `speak` to look into.
+
+    Raises RateLimited, and ServiceUnavailable when its audio cannot be read.
+    """
+    return _heard(visit, inquiry, glance(visit, inquiry))
+
+
+def _boarded(visit: Visit, inquiry: Inquiry) -> AbstractContextManager[Flight | None]:
     """Equal requests of this process that wait follow the first one; all else is asked for by itself."""
-    if request.wait <= 0:
+    if inquiry.request.wait <= 0:
         return nullcontext()
-    return _flights.boarded(redis_key(visit.snapshot.tenant, Kind.ENTRY, key))
+    return _flights.boarded(redis_key(visit.snapshot.tenant, Kind.ENTRY, inquiry.key))
 
 
 def _landed(flight: Flight, ends_at: float) -> bool:
@@ -119,15 +122,16 @@ def _landed(flight: Flight, ends_at: float) -> bool:
     return landed
 
 
-def _make(visit: Visit, request: SpeechRequest, *, key: str, retention: Retention) -> Speech:
-    """Have it made, and wait for it as long as the request says."""
+def _make(visit: Visit, inquiry: Inquiry, *, ends_at: float) -> Speech:
+    """Have it made, and wait for it until then."""
+    request = replace(inquiry.request, wait=max(0.0, ends_at - time.monotonic()))
     job = submit(
         visit.caller,
         request,
-        key=key,
+        key=inquiry.key,
         max_units=visit.snapshot.cards[request.spec.manner.engine].max_units,
         request_id=visit.request_id,
-        retention=retention,
+        retention=inquiry.retention,
         accounted=visit.admission.recorded,  # as a hit whose audio then was lost
         degraded=visit.admission.degraded,
     )
@@ -199,22 +203,26 @@ def signed_url(tenant: TenantRef, stored: StoredAudio) -> SignedUrl:
     return held
 
 
-def _from_cache(visit: Visit, keys: Sequence[str], request: SpeechRequest, retention: Retention) -> Speech | None:
+def _from_cache(visit: Visit, inquiry: Inquiry) -> Speech | None:
     """A hit: one round trip, no SQL."""
-    found = look_up(visit, request, keys=keys, retention=retention)
+    return _heard(visit, inquiry, look_up(visit, inquiry))
+
+
+def _heard(visit: Visit, inquiry: Inquiry, found: Lookup) -> Speech | None:
     if found.status not in HITS or found.stored is None:
         return None
     status = "hit" if found.status is Status.HIT else "stale"
     speech = Speech(id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2)
-    answer = _with_audio(visit.snapshot.tenant, keys[found.place], speech, request, found.audio)
+    key = inquiry.keys[found.place]
+    answer = _with_audio(visit.snapshot.tenant, key, speech, inquiry.request, found.audio)
     if answer is not None and status == "stale":
-        _renew(visit, keys[0], request, retention)
+        _renew(visit, inquiry)
     return answer
 
 
-def _from_catalogue(visit: Visit, keys: Sequence[str], request: SpeechRequest, retention: Retention) -> Speech | None:
+def _from_catalogue(visit: Visit, inquiry: Inquiry) -> Speech | None:
     """What the cache has lost and storage still holds: the first of these that can be had."""
-    found = (_restored(visit.snapshot.tenant, key, request, retention) for key in keys)
+    found = (_restored(visit.snapshot.tenant, key, inquiry) for key in inquiry.keys)
     place, answer = next(((place, speech) for place, speech in enumerate(found) if speech), (0, None))
     if answer is None or answer.stored is None:
         return None
@@ -222,21 +230,22 @@ def _from_catalogue(visit: Visit, keys: Sequence[str], request: SpeechRequest, r
     if place:  # an earlier model's
         answer = replace(answer, cache_status="stale")
     if answer.cache_status == "stale":
-        _renew(visit, keys[0], request, retention)
+        _renew(visit, inquiry)
     if not visit.admission.recorded:
         outcome = answer.cache_status
-        record_restored(visit.caller, request, stored, outcome=outcome, request_id=visit.request_id)
+        record_restored(visit.caller, inquiry.request, stored, outcome=outcome, request_id=visit.request_id)
     return answer
 
 
-def _restored(tenant: TenantRef, key: str, request: SpeechRequest, retention: Retention) -> Speech | None:
-    restored = _restore(tenant, key, retention)
-    return _with_audio(tenant, key, restored, request, None) if restored else None
+def _restored(tenant: TenantRef, key: str, inquiry: Inquiry) -> Speech | None:
+    restored = _restore(tenant, key, inquiry.retention)
+    return _with_audio(tenant, key, restored, inquiry.request, None) if restored else None
 
 
-def _renew(visit: Visit, key: str, request: SpeechRequest, retention: Retention) -> None:
+def _renew(visit: Visit, inquiry: Inquiry) -> None:
+    request = inquiry.request
     max_units = visit.snapshot.cards[request.spec.manner.engine].max_units
-    _renewals.ask(visit.caller, request, key=key, max_units=max_units, retention=retention)
+    _renewals.ask(visit.caller, request, key=inquiry.key, max_units=max_units, retention=inquiry.retention)
 
 
 def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None:

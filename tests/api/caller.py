@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.http.response import HttpResponseBase
-from django.test import Client
 
+from tests.express import ExpressClient
 from tests.world import Member
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
@@ -17,7 +17,7 @@ class Caller:
 
     def __init__(self, member: Member) -> None:
         self.member = member
-        self.client = Client(headers=member.headers)
+        self.client = ExpressClient(headers=member.headers)
 
     def get(self, path: str, query: dict[str, Any] | None = None, /, **headers: str) -> Any:
         return self.client.get(path, query, headers=_header_names(headers))

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from django.test import Client
 
 from synth import wiring
 from tests import cards
+from tests.express import ExpressClient
 from tests.finished import Finished, finish
 from tests.synth.cache.counting import sent  # noqa: F401 - a fixture
 from tests.world import World, make_world
@@ -41,7 +41,7 @@ class Speaker:
     """Asks over HTTP as one member."""
 
     def __init__(self, headers: dict[str, str]) -> None:
-        self._client = Client(headers=headers)
+        self._client = ExpressClient(headers=headers)
 
     def __call__(self, content: str | None = None, **body):
         if content is not None:

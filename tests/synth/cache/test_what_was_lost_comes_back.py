@@ -49,12 +49,14 @@ def test_bytes_come_from_storage_when_redis_kept_none(ask, finished: Finished):
     assert b64decode(answer.json()["audio"]) == finished.data
 
 
-def test_a_shorter_ttl_acts_on_what_is_stored(ask, finished: Finished, settings):
+def test_a_process_with_a_shorter_ttl_goes_by_it_with_what_is_stored(ask, finished: Finished, settings):
     Entry.objects.filter(id=finished.entry.id).update(made_at=timezone.now() - timedelta(seconds=100))
     assert [ask().json()["cache"] for _ in range(2)] == ["restored", "hit"]
     settings.REFRAIN = {**settings.REFRAIN, "CACHE_TTL": 99}
+    wiring.forget_parts()
     assert ask().status_code == 202
     settings.REFRAIN = {**settings.REFRAIN, "CACHE_TTL": 500}
+    wiring.forget_parts()
     assert ask().json()["cache"] == "hit"
 
 

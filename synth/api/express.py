@@ -1,0 +1,170 @@
+"""The way of a hit: a WSGI application before Django's, for requests that Django has answered here once already.
+
+The very same request by the same key is not read, judged and routed again, since that costs more than its look-up. What
+can change meanwhile is asked anew each time: Redis says in one round trip whether the snapshot is the tenant's latest,
+so that a revoked key or a changed rule acts at the next request; the clock says whether the key has expired. Whatever
+is not a plain hit goes on to Django, together with what was found out.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from io import BytesIO
+from threading import Lock
+from time import perf_counter
+from typing import Any
+from weakref import ReferenceType, ref
+
+from cachetools import LRUCache
+from django.utils import timezone
+
+from synth import metrics, service, wiring
+from synth.api.answers import Answer, finished_answer
+from synth.service import Inquiry, Visit
+from synth.snapshot import Snapshot
+from tenants import last_used
+from tenants.context import new_request_id
+from tenants.keys import KeyRecord
+from tenants.limits import Admission
+from tenants.types import Caller
+
+Environ = dict[str, Any]
+Headers = list[tuple[str, str]]
+StartResponse = Callable[..., Any]
+Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+
+PATH = "/v1/speech"
+PASSAGE = "refrain.passage"
+MAX_BODY = 4_096  # bytes; hits are short sentences
+MAX_REMEMBERED = 4_000
+# All that Django's answer depends on, but for the body.
+SAID_BY = (
+    "HTTP_AUTHORIZATION",
+    "HTTP_HOST",
+    "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_ACCEPT_LANGUAGE",
+    "HTTP_COOKIE",
+    "CONTENT_TYPE",
+    "SCRIPT_NAME",
+    "QUERY_STRING",
+    "wsgi.url_scheme",
+)
+OF_EACH_ANSWER = frozenset({"Content-Length", "X-Request-Id"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A request that was answered. `headers` are those that every such answer has, whatever the speech is.
+
+    The snapshot lives as long as the process uses it; not longer because of what was asked once.
+    """
+
+    snapshot: ReferenceType[Snapshot]
+    caller: Caller
+    record: KeyRecord
+    inquiry: Inquiry
+    headers: Headers
+
+
+@dataclass(slots=True)
+class Passage:
+    """A request on its way to the view: what was found out so far, and what the view says when it has answered.
+
+    A refusal is for the view to raise, where it becomes an answer.
+    """
+
+    admission: Admission = field(default_factory=Admission)
+    refusal: Exception | None = None
+    answered: tuple[Visit, Inquiry, Answer] | None = None
+
+
+def passage_of(environ: Environ) -> Passage:
+    """An empty one where the request came another way."""
+    return environ.get(PASSAGE) or Passage()
+
+
+class Express:
+    """One a process. It keeps neither bodies nor API keys, but a digest of both, keyed by a secret of this process."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._lock = Lock()
+        self._known: LRUCache[bytes, Known] = LRUCache(MAX_REMEMBERED)
+        self._secret = secrets.token_bytes(32)
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        body = _small_body(environ)
+        if body is None:
+            return self._application(environ, start_response)
+        mark = self._mark(environ, body)
+        with self._lock:
+            known = self._known.get(mark)
+        passage = Passage()
+        answer = _hit(known, passage) if known else None
+        if answer is not None:
+            start_response("200 OK", [*answer.headers.items()])
+            return (answer.body,)
+        environ["wsgi.input"], environ[PASSAGE] = BytesIO(body), passage
+
+        def started(status: str, headers: Headers, *more: Any) -> Any:
+            if passage.answered is not None:
+                self._remember(mark, *passage.answered, headers)
+            return start_response(status, headers, *more)
+
+        return self._application(environ, started)
+
+    def _mark(self, environ: Environ, body: bytes) -> bytes:
+        said = "\0".join([environ.get(name, "") for name in SAID_BY])  # no header holds a NUL
+        return blake2b(said.encode(errors="surrogatepass") + b"\0" + body, key=self._secret, digest_size=32).digest()
+
+    def _remember(self, mark: bytes, visit: Visit, inquiry: Inquiry, answer: Answer, headers: Headers) -> None:
+        own = OF_EACH_ANSWER | answer.headers.keys()
+        records = visit.snapshot.keys.values()
+        known = Known(
+            snapshot=ref(visit.snapshot),
+            caller=visit.caller,
+            record=next(record for record in records if record.id == visit.caller.key_id),
+            inquiry=inquiry,
+            headers=[(name, value) for name, value in headers if name not in own],
+        )
+        with self._lock:
+            self._known[mark] = known
+
+
+def _small_body(environ: Environ) -> bytes | None:
+    """The body of what may be a hit; None, with nothing read, for all else."""
+    if environ["PATH_INFO"] != PATH or environ["REQUEST_METHOD"] != "POST" or "HTTP_IDEMPOTENCY_KEY" in environ:
+        return None
+    length = environ.get("CONTENT_LENGTH", "")
+    if not length.isdecimal() or int(length) > MAX_BODY:
+        return None
+    body: bytes = environ["wsgi.input"].read(int(length))
+    return body
+
+
+def _hit(known: Known, passage: Passage) -> Answer | None:
+    """The answer, if this is a hit again. Else the passage holds what the cache and its limits said."""
+    started = perf_counter()
+    snapshot = known.snapshot()
+    if snapshot is None or not wiring.snapshots().holds(snapshot) or not known.record.usable_at(timezone.now()):
+        return None
+    last_used.note(known.caller.key_id)
+    visit = Visit(caller=known.caller, snapshot=snapshot, admission=passage.admission, request_id=new_request_id())
+    try:
+        with wiring.turns().taken():
+            spoken = service.recall(visit, known.inquiry)
+    except Exception as error:  # noqa: BLE001 - the view raises it, where problems become answers
+        passage.refusal = error
+        return None
+    if spoken is None:
+        return None
+    asked = known.inquiry.request
+    answer = finished_answer(spoken, visit, asked)
+    metrics.hit(
+        spoken.tier, engine=asked.spec.manner.engine, characters=asked.characters, seconds=perf_counter() - started
+    )
+    answer.headers.update(known.headers)
+    answer.headers.update({"Content-Length": str(len(answer.body)), "X-Request-Id": visit.request_id})
+    return answer
