@@ -124,7 +124,7 @@ def load_engine(name: str) -> Engine:
 @cache
 def turns() -> Turns:
     # More than one, since a turn spans waits for Redis and the database; at a calm rate no hit waits for one.
-    return Turns(4, patience=0.25)
+    return Turns(4, patience=0.25, deference=0.25)
 
 
 def forget_parts() -> None:

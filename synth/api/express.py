@@ -95,13 +95,19 @@ class Express:
         self._secret = secrets.token_bytes(32)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["PATH_INFO"] != PATH or environ["REQUEST_METHOD"] != "POST":
+            return self._application(environ, start_response)
         body = _small_body(environ)
         if body is None:
-            return self._application(environ, start_response)
+            with wiring.turns().taken():
+                return self._application(environ, start_response)
         mark = self._mark(environ, body)
-        with self._lock:
-            known = self._known.get(mark)
-        passage = Passage()
+        # Hits of one phrase need not let the first of them go ahead: each is done as soon as it can be.
+        with wiring.turns().taken(None if self._knows(mark) else mark):
+            return self._answered(environ, start_response, body, mark)
+
+    def _answered(self, environ: Environ, start_response: StartResponse, body: bytes, mark: bytes) -> Iterable[bytes]:
+        known, passage = self._knows(mark), Passage()
         answer = _hit(known, passage) if known else None
         if answer is not None:
             start_response("200 OK", [*answer.headers.items()])
@@ -114,6 +120,10 @@ class Express:
             return start_response(status, headers, *more)
 
         return self._application(environ, started)
+
+    def _knows(self, mark: bytes) -> Known | None:
+        with self._lock:
+            return self._known.get(mark)
 
     def _mark(self, environ: Environ, body: bytes) -> bytes:
         said = "\0".join([environ.get(name, "") for name in SAID_BY])  # no header holds a NUL
@@ -135,7 +145,7 @@ class Express:
 
 def _small_body(environ: Environ) -> bytes | None:
     """The body of what may be a hit; None, with nothing read, for all else."""
-    if environ["PATH_INFO"] != PATH or environ["REQUEST_METHOD"] != "POST" or "HTTP_IDEMPOTENCY_KEY" in environ:
+    if "HTTP_IDEMPOTENCY_KEY" in environ:
         return None
     length = environ.get("CONTENT_LENGTH", "")
     if not length.isdecimal() or int(length) > MAX_BODY:
@@ -153,8 +163,7 @@ def _hit(known: Known, passage: Passage) -> Answer | None:
     last_used.note(known.caller.key_id)
     visit = Visit(caller=known.caller, snapshot=snapshot, admission=passage.admission, request_id=new_request_id())
     try:
-        with wiring.turns().taken():
-            spoken = service.recall(visit, known.inquiry)
+        spoken = service.recall(visit, known.inquiry)
     except Exception as error:  # noqa: BLE001 - the view raises it, where problems become answers
         passage.refusal = error
         return None

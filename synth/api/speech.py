@@ -47,8 +47,7 @@ def speech(request: HttpRequest) -> HttpResponseBase:
         return _collection(request)
     started = perf_counter()
     try:
-        with wiring.turns().taken():
-            return _answer(request, started)
+        return _answer(request, started)
     except Exception as error:
         metrics.ended(_outcome_of(error))
         raise

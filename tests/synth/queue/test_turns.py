@@ -9,6 +9,10 @@ from synth.queue.turns import Turns
 PATIENCE = 30.0
 
 
+def turns_for(at_once: int, *, patience: float = PATIENCE) -> Turns:
+    return Turns(at_once, patience=patience, deference=patience)
+
+
 def in_a_thread(call) -> threading.Thread:
     thread = threading.Thread(target=call, daemon=True)
     thread.start()
@@ -16,7 +20,7 @@ def in_a_thread(call) -> threading.Thread:
 
 
 def test_no_more_than_so_many_have_a_turn_at_once() -> None:
-    turns, lock, present, most = Turns(3, patience=PATIENCE), threading.Lock(), set(), []
+    turns, lock, present, most = turns_for(3), threading.Lock(), set(), []
     barrier = threading.Barrier(20)
 
     def visit() -> None:
@@ -37,7 +41,10 @@ def test_no_more_than_so_many_have_a_turn_at_once() -> None:
 
 
 def test_whoever_waits_gives_its_turn_up_and_takes_one_again() -> None:
-    turns, waits, may_end, other_had_it = Turns(1, patience=PATIENCE), *(threading.Event() for _ in range(3))
+    turns, waits, may_end, other_had_it = (
+        turns_for(1),
+        *(threading.Event() for _ in range(3)),
+    )
 
     def wait() -> None:
         with turns.taken(), turns.given_up():
@@ -60,7 +67,7 @@ def test_whoever_waits_gives_its_turn_up_and_takes_one_again() -> None:
 
 
 def test_a_request_that_gets_no_turn_goes_on_without() -> None:
-    turns, has_it, may_end = Turns(1, patience=0.01), threading.Event(), threading.Event()
+    turns, has_it, may_end = turns_for(1, patience=0.01), threading.Event(), threading.Event()
 
     def hang() -> None:
         with turns.taken():
@@ -77,8 +84,52 @@ def test_a_request_that_gets_no_turn_goes_on_without() -> None:
     assert not turns._free.acquire(blocking=False)
 
 
+def test_of_equal_requests_the_first_goes_ahead_until_it_has_ended() -> None:
+    turns, seen = turns_for(8), []
+    ahead, may_end = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with turns.taken(b"a"):
+            ahead.set()
+            with turns.given_up():
+                assert may_end.wait(PATIENCE)
+            seen.append("first")
+
+    def follow(name: bytes) -> None:
+        with turns.taken(name):
+            seen.append(name)
+
+    leader = in_a_thread(first)
+    assert ahead.wait(PATIENCE)
+    followers = [in_a_thread(lambda: follow(b"a")) for _ in range(5)]
+    in_a_thread(lambda: follow(b"b")).join(PATIENCE)
+    assert seen == [b"b"], "what is asked by another request does not wait"
+    may_end.set()
+    for thread in (leader, *followers):
+        thread.join(PATIENCE)
+    assert seen == [b"b", "first", *[b"a"] * 5]
+    assert turns._ahead == {}
+
+
+def test_nobody_follows_one_that_hangs_for_long() -> None:
+    turns, has_it, may_end = turns_for(8, patience=0.01), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        with turns.taken(b"a"):
+            has_it.set()
+            may_end.wait(PATIENCE)
+
+    hanging = in_a_thread(hang)
+    assert has_it.wait(PATIENCE)
+    with turns.taken(b"a"):
+        pass
+    may_end.set()
+    hanging.join(PATIENCE)
+    assert turns._ahead == {}
+
+
 def test_a_wait_outside_of_a_turn_is_only_a_wait() -> None:
-    turns = Turns(1, patience=0.01)
+    turns = turns_for(1, patience=0.01)
     with turns.given_up():
         pass
     assert turns._free.acquire(blocking=False)
