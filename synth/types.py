@@ -46,7 +46,7 @@ class Pronunciation:
 
 @dataclass(frozen=True, slots=True)
 class Emotion:
-    """One of: a name, a vector, a text, a reference; with a strength of 0 to 1."""
+    """One of: a name, a vector, a text, a reference (the fingerprint of a voice); with a strength of 0 to 1."""
 
     name: str | None = None
     vector: tuple[float, ...] | None = None
@@ -120,6 +120,19 @@ class Pcm:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """A sound to speak like: mono, at the rate that it is kept at. `fingerprint` is that of its decoded samples;
+
+    `transcript` is what is said in it, "" where nobody told.
+    """
+
+    fingerprint: str
+    pcm: Pcm
+    language: str
+    transcript: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Clip:
     """Encoded audio as it is stored: named by the SHA-256 of its bytes."""
 
@@ -152,11 +165,27 @@ class SpeedRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cloning:
+    """How an engine takes a voice from a reference: which languages it then speaks, how many seconds it can use, and
+    whether it has to know what is said in them.
+    """
+
+    languages: tuple[str, ...]
+    minimum: float = 3.0
+    maximum: float = 30.0
+    needs_transcript: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineCard:
     """What an engine says of itself; published by its workers, the only thing the API knows of engines.
 
     `languages` are BCP 47 tags; `scripts` are ISO 15924 codes (Hani, Hira, Kana, Latn, Hang).
     `max_units` bounds one segment: a CJK character counts `text.units.CJK_UNITS`, any other one 1.
+    `controls` are those of duration, emotion, pronunciations, seed and instruction that it has; `emotion_ways` are
+    name, vector, text and reference; `emotion_values` is how many numbers a vector has; `pronunciation_kinds` are
+    pinyin, ipa and alias; `syllables` are all that it can say by pinyin, none where it takes any. `cloning` is None
+    where every voice is the engine's own.
     `default_voices` maps a language to the voice taken when the caller names none; `priority` breaks ties
     between engines for a language, the lower first.
     """
@@ -173,5 +202,10 @@ class EngineCard:
     speed: SpeedRange | None = None
     controls: frozenset[str] = frozenset()
     emotions: tuple[str, ...] = ()
+    emotion_ways: tuple[str, ...] = ()
+    emotion_values: int = 0
+    pronunciation_kinds: tuple[str, ...] = ()
+    syllables: tuple[str, ...] = ()
+    cloning: Cloning | None = None
     deterministic: bool = False
     limits: dict[str, Any] = field(default_factory=dict)

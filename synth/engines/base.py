@@ -1,8 +1,11 @@
 """The engine protocol: one file in this folder is one engine, with a module-level `ENGINE` class or factory."""
 
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from typing import Protocol, cast, runtime_checkable
 
-from synth.types import EngineCard, Pcm, Segment
+from synth.types import EngineCard, Pcm, Reference, Segment
+
+References = Mapping[str, Reference]
 
 
 class Engine(Protocol):
@@ -19,6 +22,36 @@ class Engine(Protocol):
         Raises Retryable for what may pass, Permanent for text or controls that it can never speak.
         """
         ...
+
+
+@runtime_checkable
+class StreamingEngine(Engine, Protocol):
+    """An engine that can tell what it has spoken of a segment before it has spoken all."""
+
+    def stream(self, segment: Segment, references: References) -> Iterator[Pcm]:
+        """The segment in pieces, in order; joined they are what `synthesize` gives. Raises as `synthesize` does."""
+        ...
+
+
+class CloningEngine(Engine, Protocol):
+    """An engine whose card has `cloning`."""
+
+    def synthesize(self, segment: Segment, references: References = ...) -> Pcm:
+        """Speak like a reference. `references` holds, by fingerprint, those that the segment's voice and emotion name.
+
+        What the engine works out of one it keeps by the fingerprint, never by a path or a name.
+        """
+        ...
+
+
+def pieces(engine: Engine, segment: Segment, references: References) -> Iterator[Pcm]:
+    """What an engine speaks, piece by piece; one piece where it knows no smaller ones."""
+    if isinstance(engine, StreamingEngine):
+        yield from engine.stream(segment, references)
+    elif references:
+        yield cast("CloningEngine", engine).synthesize(segment, references)
+    else:
+        yield engine.synthesize(segment)
 
 
 class EngineFactory(Protocol):
