@@ -6,7 +6,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 
 from django.db import DatabaseError, connection
 
@@ -14,6 +16,8 @@ from synth.models import Rendering, Synthesis
 from synth.queue.claim import renew
 
 logger = logging.getLogger(__name__)
+
+MOST_THREADS = 4096  # two for each claim that runs, and no process runs so many
 
 
 def end_this_process() -> None:
@@ -49,11 +53,25 @@ def kept_alive(
             at_deadline()
 
     for work in (renew_until_done, end_at_deadline):
-        threading.Thread(target=work, name="heartbeat", daemon=True).start()
+        _threads().submit(work).add_done_callback(_tell_if_broken)
     try:
         yield
     finally:
         done.set()
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """Kept from claim to claim: who starts a thread waits until it runs, while somebody waits for the sound."""
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="heartbeat")
+
+
+def _tell_if_broken(ended: Future[None]) -> None:
+    if error := ended.exception():
+        logger.error("a heartbeat broke", exc_info=error)
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _renewed(claim: Synthesis | Rendering, lease: float) -> bool:

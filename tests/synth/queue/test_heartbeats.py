@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import threading
 
 import pytest
@@ -77,3 +79,44 @@ def test_a_database_that_fails_is_asked_again_at_the_next_beat(held, deadline_pa
     monkeypatch.setattr(lease, "renew", fail)
     with kept_alive(held, lease=100, interval=0.05, deadline=PATIENCE, at_deadline=deadline_passed.set):
         assert until(lambda: len(beats) >= 3)
+
+
+def beating() -> int:
+    return sum(thread.name.startswith("heartbeat") for thread in threading.enumerate())
+
+
+def test_threads_are_kept_from_claim_to_claim(held, deadline_passed):
+    for _ in range(30):
+        with kept_alive(held, lease=100, interval=PATIENCE, deadline=PATIENCE, at_deadline=deadline_passed.set):
+            pass
+    assert beating() < 30
+    assert not deadline_passed.is_set()
+
+
+def test_a_forked_child_has_heartbeats_of_its_own(held, deadline_passed):
+    """Celery forks, and a child has no thread of its parent's."""
+    with kept_alive(held, lease=100, interval=PATIENCE, deadline=PATIENCE, at_deadline=deadline_passed.set):
+        pass
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with kept_alive(
+            held, lease=100, interval=PATIENCE, deadline=0.1, at_deadline=lambda: os.write(writing, b"passed")
+        ):
+            threading.Event().wait(PATIENCE / 2)
+        os._exit(0)
+    try:
+        told, _, _ = select.select([reading], [], [], PATIENCE)
+        assert told
+        assert os.read(reading, 6) == b"passed"
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        os.close(reading)
+        os.close(writing)
+
+
+def test_a_heartbeat_that_breaks_is_told_of(held, deadline_passed, monkeypatch, caplog):
+    monkeypatch.setattr(lease, "renew", lambda *_: 1 / 0)
+    with kept_alive(held, lease=100, interval=0.01, deadline=PATIENCE, at_deadline=deadline_passed.set):
+        assert until(lambda: "ZeroDivisionError" in caplog.text)
