@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
 from hashlib import md5
+from io import BytesIO
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from synth.storage.base import ObjectInfo, ObjectStore
 
 REMOTE = True  # over a network: to be guarded by a breaker
 CHUNK = 64 * 1024
+SENT_AT_ONCE = 2**20
 ADDRESSING_STYLES = ("auto", "path", "virtual")
 MISSING = frozenset({"NoSuchKey", "404", "NotFound"})
 # The server's ways to say "try again" with a 4xx status; every other one is for an operator to put right.
@@ -220,7 +222,17 @@ def _make_client(session: Any, settings: S3Settings, endpoint: str) -> Any:
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
-    return session.client("s3", endpoint_url=endpoint or None, config=config)
+    client = session.client("s3", endpoint_url=endpoint or None, config=config)
+    client.meta.events.register_last("before-call.s3", _send_at_once)
+    return client
+
+
+def _send_at_once(params: dict[str, Any], **_: object) -> None:
+    """Not ask the server first (Expect: 100-continue), as boto does for any body: that is a round trip more."""
+    body = params["body"]
+    if isinstance(body, BytesIO) and body.getbuffer().nbytes <= SENT_AT_ONCE:
+        params["headers"].pop("Expect", None)
+        params["body"] = body.getvalue()
 
 
 def _refusal(response: Mapping[str, Any], where: str) -> WorkError | ValueError:
