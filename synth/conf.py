@@ -25,6 +25,7 @@ class Conf:
     l1_bytes: int
     l2_expiry: int
     l2_audio_limit: int
+    handover_limit: int
     loudness: float
     pause_ms: int
     lease: float

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     ENTRY = "entry"  # metadata of a rendition
     AUDIO = "audio"  # its bytes, where they are few enough
     ACCOUNT = "account"  # the tenant's counters and the buckets of its rate limits
+    HANDOVER = "handover"  # a fresh sentence on its way to the io worker, by its digest
     USAGE = "usage"  # the stream of what its hits used
 
 

@@ -7,6 +7,7 @@ from redis import ConnectionError as RedisConnectionError
 from redis import Redis
 
 from synth.breaker import Breaker
+from synth.cache.handover import Handover
 from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
 from synth.cache.store import RenditionCache
@@ -90,6 +91,13 @@ def object_store() -> ObjectStore:
 
 
 @cache
+def handover() -> Handover:
+    """Beside a store of this machine it would save nothing."""
+    remote = isinstance(object_store(), GuardedStore)
+    return Handover(redis, limit=conf().handover_limit if remote else 0, breaker=redis_breaker())
+
+
+@cache
 def snapshots() -> Snapshots:
     return Snapshots()
 
@@ -129,6 +137,6 @@ def turns() -> Turns:
 
 def forget_parts() -> None:
     """Build everything anew at its next use: after a fork, or when a test changed settings."""
-    parts = (redis_breaker, rendition_cache, usage_streams, local_buckets, local_cache, object_store)
+    parts = (redis_breaker, rendition_cache, usage_streams, local_buckets, local_cache, object_store, handover)
     for part in (*parts, snapshots, house, doorbell, listener):
         part.cache_clear()

@@ -101,6 +101,7 @@ REFRAIN = {
     "L1_BYTES": env.integer("REFRAIN_L1_BYTES", 64 * 2**20),
     "L2_EXPIRY": env.integer("REFRAIN_L2_EXPIRY", 7 * 86400, minimum=60),
     "L2_AUDIO_LIMIT": env.integer("REFRAIN_L2_AUDIO_LIMIT", 256 * 2**10),
+    "HANDOVER_LIMIT": env.integer("REFRAIN_HANDOVER_LIMIT", 2**20),
     "LOUDNESS": -16.0,
     "PAUSE_MS": 250,
     "LEASE": env.number("REFRAIN_LEASE", 15.0, minimum=1),

@@ -119,6 +119,7 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
     wiring.object_store().put(name, data, get_format(STORED_FORMAT).media_type)
     entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
     if synthesis_succeeded(claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry):
+        wiring.handover().offer(tenant, digest, data)
         wiring.doorbell().ring_io()
         _note(claim, segment, sound)
     else:
