@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connections
 from redis import Redis
 
@@ -15,6 +16,11 @@ from tests.servers.databases import SeededDatabases
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
 from tests.stack import Stack
+
+
+def pytest_configure() -> None:
+    """Passwords of tests guard nothing; Django's own hasher would take half a second for each."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")
