@@ -19,8 +19,11 @@ from tests.stack import Stack
 
 
 def pytest_configure() -> None:
-    """Passwords of tests guard nothing; Django's own hasher would take half a second for each."""
+    """What costs much in this process and proves nothing here; the processes of a stack have the real settings."""
+    # Passwords of tests guard nothing; Django's own hasher takes half a second for each.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # Every test client builds the middleware anew; this one would read all static files each time.
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(scope="session")
