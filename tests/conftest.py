@@ -103,6 +103,17 @@ def make_stack(_seeded_databases: SeededDatabases, tmp_path: Path) -> Iterator[S
         stack.stop()
 
 
+@pytest.fixture(scope="module")
+def make_shared_stack(
+    _seeded_databases: SeededDatabases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StackMaker]:
+    """For the stack of a whole file. Each test takes a text or a tenant of its own, and starts Redis if it is down."""
+    maker = StackMaker(tmp_path_factory.mktemp("shared"), _seeded_databases)
+    yield maker
+    for stack in maker.stacks:
+        stack.stop()
+
+
 @pytest.fixture
 def stack(make_stack: StackMaker) -> Stack:
     """A stack with the counting engine; it has no processes yet."""
@@ -113,7 +124,8 @@ def stack(make_stack: StackMaker) -> Stack:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """What the processes of a stack wrote, beside the failure that it explains."""
     report = yield
-    maker = getattr(item, "funcargs", {}).get("make_stack")
-    if report.failed and maker is not None:
-        report.sections.extend((f"logs of {stack.directory.name}", stack.log_tails()) for stack in maker.stacks)
+    used = getattr(item, "funcargs", {})
+    for maker in (used.get("make_stack"), used.get("make_shared_stack")):
+        if report.failed and maker is not None:
+            report.sections.extend((f"logs of {stack.directory.name}", stack.log_tails()) for stack in maker.stacks)
     return report
