@@ -10,6 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ttsproject.settings")
 _django = get_wsgi_application()
 
 from synth.api.express import Express  # noqa: E402 - needs Django set up
+from ttsproject import urls  # noqa: E402, F401 - loads every door now, not in the first request
 
 application = Express(_django)
 
