@@ -47,6 +47,7 @@ class Conf:
     api_processes: int
     usage_stream_length: int
     inline_limit: int
+    voice_upload_limit: int
     engine_packages: tuple[str, ...]
     storage: str
     storage_options: Mapping[str, Mapping[str, str]]
