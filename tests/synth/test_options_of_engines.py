@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 
 import pytest
-from django.conf import settings as django_settings
-from pytest_django.fixtures import SettingsWrapper
 
 from synth import wiring
 from tests.engines.counting import CountingEngine
@@ -16,14 +14,14 @@ OWN = {"model": "large"}
     ("options", "given"), [({"counting": OWN, "kokoro": {"voices": "/elsewhere"}}, OWN), ({"kokoro": OWN}, {})]
 )
 def test_an_engine_gets_its_own_options(
-    settings: SettingsWrapper, options: Mapping[str, Mapping[str, str]], given: Mapping[str, str]
+    settings, options: Mapping[str, Mapping[str, str]], given: Mapping[str, str]
 ) -> None:
     own = {"ENGINE_PACKAGES": ["synth.engines", "tests.engines"], "ENGINE_OPTIONS": options}
-    settings.REFRAIN = {**django_settings.REFRAIN, **own}
+    settings.REFRAIN = {**settings.REFRAIN, **own}
     engine = wiring.load_engine("counting")
     assert isinstance(engine, CountingEngine)
     assert engine.options == given
 
 
-def test_the_settings_name_the_options_of_the_engines_in_the_tree() -> None:
-    assert set(django_settings.REFRAIN["ENGINE_OPTIONS"]["kokoro"]) == {"directory", "voices"}
+def test_the_settings_name_the_options_of_the_engines_in_the_tree(settings) -> None:
+    assert set(settings.REFRAIN["ENGINE_OPTIONS"]["kokoro"]) == {"directory", "voices"}
