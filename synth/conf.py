@@ -49,6 +49,7 @@ class Conf:
     inline_limit: int
     voice_upload_limit: int
     engine_packages: tuple[str, ...]
+    engine_options: Mapping[str, Mapping[str, str]]
     storage: str
     storage_options: Mapping[str, Mapping[str, str]]
 
