@@ -47,7 +47,9 @@ class Conf:
     api_processes: int
     usage_stream_length: int
     inline_limit: int
+    voice_upload_limit: int
     engine_packages: tuple[str, ...]
+    engine_options: Mapping[str, Mapping[str, str]]
     storage: str
     storage_options: Mapping[str, Mapping[str, str]]
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.fields import Fields
+from synth.keys import voice_on
 from synth.text.normalise import normalise
 from synth.text.pinyin import canonical_pinyin
 from synth.text.scripts import characters_outside
@@ -45,7 +46,7 @@ def read_controls(
 def lacking(card: EngineCard, spec: Spec) -> str:
     """What keeps a version of an engine from speaking what another one has spoken: a code, or ''."""
     manner = spec.manner
-    voice = next((voice for voice in card.voices if voice.name == manner.voice), None)
+    voice = voice_on(card, manner)
     if voice is None:
         return "voice_gone"
     if manner.language not in voice.languages:

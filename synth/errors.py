@@ -70,6 +70,24 @@ class TooManyActions(Problem):
     detail = _("%(most)s actions are under way already. Wait for one to end, or cancel one.")
 
 
+class TooManyVoices(Problem):
+    status = 409
+    code = "too_many_voices"
+    title = _("Too many voices")
+    detail = _("There are %(most)s voices already. Delete one first.")
+
+
+class ConsentRequired(InvalidRequest):
+    """No voice is cloned unless somebody is named who allowed it."""
+
+    code = "consent_required"
+    title = _("Consent required")
+    detail = _(
+        "Send consent with who allows this use of the voice, when they said so, and in which words: without it no "
+        "voice is cloned."
+    )
+
+
 class ServiceUnavailable(Problem):
     status = 503
     code = "unavailable"

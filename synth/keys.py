@@ -8,13 +8,14 @@ from typing import Any
 
 import orjson
 
-from synth.types import EngineCard, Segment, Spec
+from synth.types import EngineCard, Manner, Segment, Spec, Voice
 from tenants.types import TenantRef
 
 KEY_SCHEMA = 1
 LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
 REDIS_FORMAT = 1
 MAX_SLOTS = 20_000
+CLONED = "ref:"  # how the fingerprints of tenants' own voices begin
 USAGE_TENANTS = f"rf{REDIS_FORMAT}:usage-tenants"  # the one name without a tenant: who may have a usage stream
 
 
@@ -37,11 +38,25 @@ def rendition_key(spec: Spec) -> str:
 
 def spoken_by(card: EngineCard, spec: Spec) -> Spec | None:
     """The same as another version of its engine speaks it; None where that has not the voice."""
-    voice = next((voice for voice in card.voices if voice.name == spec.manner.voice), None)
+    voice = voice_on(card, spec.manner)
     if voice is None:
         return None
     manner = replace(spec.manner, model_version=card.model_version, voice_fingerprint=voice.fingerprint)
     return replace(spec, manner=manner)
+
+
+def voice_on(card: EngineCard, manner: Manner) -> Voice | None:
+    """The voice as this version of its engine has it. A tenant's own sounds like its reference on every version."""
+    if manner.voice_fingerprint.startswith(CLONED):
+        spoken = card.cloning.languages if card.cloning else None
+        return Voice(manner.voice, card.name, manner.voice_fingerprint, spoken) if spoken else None
+    return next((voice for voice in card.voices if voice.name == manner.voice), None)
+
+
+def references_of(manner: Manner) -> tuple[str, ...]:
+    """The fingerprints of the tenant's own voices that this sounds like, each once."""
+    named = (manner.voice_fingerprint, (manner.emotion and manner.emotion.reference) or "")
+    return tuple(sorted({fingerprint for fingerprint in named if fingerprint.startswith(CLONED)}))
 
 
 def segment_key(segment: Segment) -> str:

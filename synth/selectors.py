@@ -11,7 +11,17 @@ from django.db.models.functions import Left
 from synth import codec
 from synth.cards import current_cards, is_away
 from synth.conf import conf
-from synth.models import CurationAction, CurationLine, EngineCardRow, Entry, Job, Rendering, RenderingPart, Synthesis
+from synth.models import (
+    ClonedVoice,
+    CurationAction,
+    CurationLine,
+    EngineCardRow,
+    Entry,
+    Job,
+    Rendering,
+    RenderingPart,
+    Synthesis,
+)
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.stored import of_entry, of_job
@@ -49,6 +59,8 @@ def job(tenant: TenantRef, text: str) -> Job | None:
 def audio_is_kept(job: Job) -> bool:
     """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it."""
     rendering = job.rendering
+    if not rendering.digest:  # erased, as its voice was deleted
+        return False
     kept_until = (rendering.ended_at or database_now()) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
     if kept_until > database_now():
         return True
@@ -67,7 +79,7 @@ def audio(tenant: TenantRef, text: str) -> StoredAudio | None:
     """The finished audio behind a job's or an entry's public id."""
     found_job = job(tenant, text)
     if found_job is not None:
-        return of_job(found_job) if found_job.state == State.SUCCEEDED else None
+        return of_job(found_job) if found_job.state == State.SUCCEEDED and found_job.rendering.digest else None
     found_entry = entry(tenant, text)
     return of_entry(found_entry) if found_entry else None
 
@@ -76,6 +88,17 @@ def entries(tenant: TenantRef, conditions: Mapping[str, object]) -> QuerySet[Ent
     """What the tenant's cache holds, the newest first; `text_beginning` stands for the text."""
     rows = Entry.objects.filter(tenant_id=tenant.id, **conditions).defer("text", "spec", "provenance")
     return rows.annotate(text_beginning=Left("text", MOST_TEXT)).order_by("-created_at", "-id")
+
+
+def own_voices(tenant: TenantRef) -> QuerySet[ClonedVoice]:
+    """The tenant's own voices, the newest first: those that are ready, that wait, and that were refused."""
+    rows = ClonedVoice.objects.filter(tenant_id=tenant.id, same_as=None)
+    return rows.exclude(state__in=[State.WAITING, State.CANCELED]).order_by("-created_at", "-id")
+
+
+def own_voice(tenant: TenantRef, text: str) -> ClonedVoice | None:
+    """The tenant's own voice with this public id."""
+    return ClonedVoice.of(tenant.id, text)
 
 
 def actions(tenant: TenantRef, **filters: object) -> QuerySet[CurationAction]:
@@ -149,6 +172,11 @@ def engine_status(row: EngineCardRow, now: datetime | None = None) -> EngineStat
 def cards() -> tuple[EngineCard, ...]:
     """The current card of every engine, by name."""
     return current_cards()
+
+
+def cards_by_preference() -> tuple[EngineCard, ...]:
+    """The same, the preferred engine first."""
+    return tuple(sorted(current_cards(), key=lambda card: (card.priority, card.name)))
 
 
 def _state(row: EngineCardRow, *, away: bool) -> str:

@@ -13,7 +13,8 @@ from synth.cache.policy import Retention, Rule, Subject, retention
 from synth.cards import current_cards, previous_cards
 from synth.conf import conf
 from synth.keys import rendition_key, spoken_by
-from synth.models import Policy
+from synth.models import ClonedVoice, Policy
+from synth.models.states import State
 from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
 from tenants.limits import limit_of
@@ -28,7 +29,7 @@ class Snapshot:
     """`version` is the tenant's at the time of reading; a later one means: read again.
 
     `rules` are the enabled TTL rules, the tenant's own and those for all; `previous` are earlier versions of engines
-    whose sounds are still being made anew, the newest first.
+    whose sounds are still being made anew, the newest first; `own_voices` are the tenant's, by their ids.
     """
 
     tenant: TenantRef
@@ -38,20 +39,24 @@ class Snapshot:
     rules: tuple[Rule, ...] = ()
     limit: Limit | None = None
     previous: Mapping[str, Sequence[EngineCard]] = field(default_factory=dict)
+    own_voices: Mapping[str, Voice] = field(default_factory=dict)
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
-        """By `engine/name`, and by the bare name; of two engines with one name the preferred engine's counts."""
-        found: dict[str, Voice] = {}
-        for card in self.by_preference:
-            for voice in card.voices:
-                found[f"{card.name}/{voice.name}"] = voice
-                found.setdefault(voice.name, voice)
+        """By `engine/name`, by the bare name, and the tenant's own by their ids, too. Of two with one name its own
+
+        counts, which was there first; of two engines with one name the preferred engine's.
+        """
+        found: dict[str, Voice] = dict(self.own_voices)
+        own = sorted(self.own_voices.values(), key=lambda voice: _preference(self.cards[voice.engine]))
+        for voice in (*own, *(voice for card in self.by_preference for voice in card.voices)):
+            found.setdefault(f"{voice.engine}/{voice.name}", voice)
+            found.setdefault(voice.name, voice)
         return found
 
     @cached_property
     def by_preference(self) -> tuple[EngineCard, ...]:
-        return tuple(sorted(self.cards.values(), key=lambda card: (card.priority, card.name)))
+        return tuple(sorted(self.cards.values(), key=_preference))
 
     def retention_of(self, spec: Spec, category: str) -> Retention:
         """What the TTL rules say about a request."""
@@ -67,6 +72,10 @@ class Snapshot:
         return (rendition_key(spec), *(rendition_key(other) for other in said if other is not None))
 
 
+def _preference(card: EngineCard) -> tuple[int, str]:
+    return card.priority, card.name
+
+
 def subject_of(spec: Spec, category: str) -> Subject:
     manner = spec.manner
     return Subject(category=category, engine=manner.engine, voice=manner.voice, characters=len(spec.text))
@@ -78,15 +87,29 @@ def load(tenant_id: UUID) -> Snapshot | None:
     if tenant is None:
         return None
     keys = ApiKey.objects.filter(tenant=tenant).select_related("tenant").order_by()
+    cards = {card.name: card for card in current_cards()}
     return Snapshot(
         tenant=tenant.ref,
         version=tenant.snapshot_version,
         keys={key.lookup: key.record for key in keys},
-        cards={card.name: card for card in current_cards()},
+        cards=cards,
         rules=tuple(rule_of(row) for row in policies_of(tenant.ref).filter(enabled=True)),
         limit=limit_of(tenant.rate_limit, tenant.rate_burst, default=conf().default_limit),
         previous=previous_cards(),
+        own_voices=_own_voices(tenant.ref, cards),
     )
+
+
+def _own_voices(tenant: TenantRef, cards: Mapping[str, EngineCard]) -> dict[str, Voice]:
+    """By id, those that are ready and whose engine is here, each with its own language first."""
+    found: dict[str, Voice] = {}
+    for row in ClonedVoice.objects.filter(tenant_id=tenant.id, state=State.SUCCEEDED).order_by():
+        card = cards.get(row.engine)
+        spoken = card.cloning.languages if card and card.cloning else ()
+        if row.language in spoken:
+            languages = (row.language, *(language for language in spoken if language != row.language))
+            found[row.public_id] = Voice(row.name, row.engine, row.fingerprint, languages, label=row.name)
+    return found
 
 
 def policies_of(tenant: TenantRef) -> QuerySet[Policy]:

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from synth import codec
 from synth.audio.formats import get_format
-from synth.keys import object_name
+from synth.keys import object_name, references_of, scoped
 from synth.models import Entry, Job
-from synth.types import Spec, StoredAudio
+from synth.types import Manner, Spec, StoredAudio
 from tenants.ids import public_id
 from tenants.types import TenantRef
 
@@ -49,9 +50,28 @@ def audio_object(tenant: TenantRef, digest: str, format_name: str) -> str:
     return object_name(tenant, digest, get_format(format_name).extension)
 
 
+def voice_object(tenant: TenantRef, voice_id: UUID, digest: str) -> str:
+    """The decoded sound of a tenant's own voice, apart from all speech: each voice has a copy of its own."""
+    return scoped(tenant, "voices", voice_id.hex, f"{digest}.{STORED_FORMAT}")
+
+
+def upload_object(tenant: TenantRef, voice_id: UUID) -> str:
+    """The file that a voice was uploaded as."""
+    return scoped(tenant, "voices", voice_id.hex, "upload")
+
+
+def references_column(manner: Manner) -> str:
+    """What an entry keeps of `references_of`."""
+    return " ".join(references_of(manner))
+
+
 def spec_columns(spec: Spec) -> dict[str, Any]:
     """What the entry of a rendition keeps of its spec: the text once."""
-    return {"text": spec.text, "spec": codec.to_json(replace(spec, text=""))}
+    return {
+        "text": spec.text,
+        "spec": codec.to_json(replace(spec, text="")),
+        "references": references_column(spec.manner),
+    }
 
 
 def spec_of(entry: Entry) -> Spec:

@@ -33,6 +33,11 @@ def drain_actions() -> None:
     service.drain_actions()
 
 
+@shared_task(name="synth.drain_voices")
+def drain_voices() -> None:
+    service.drain_voices(worker.this_worker())
+
+
 @shared_task(name="synth.sweep_storage")
 def sweep_storage() -> None:
     service.sweep_storage()

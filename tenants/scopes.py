@@ -5,8 +5,16 @@ from typing import Final
 SPEECH_WRITE: Final = "speech:write"
 SPEECH_READ: Final = "speech:read"
 VOICES_READ: Final = "voices:read"
+VOICES_WRITE: Final = "voices:write"
 CACHE_READ: Final = "cache:read"
 CACHE_WRITE: Final = "cache:write"
 
-SCOPES: Final[tuple[str, ...]] = (SPEECH_WRITE, SPEECH_READ, VOICES_READ, CACHE_READ, CACHE_WRITE)
+SCOPES: Final[tuple[str, ...]] = (
+    SPEECH_WRITE,
+    SPEECH_READ,
+    VOICES_READ,
+    VOICES_WRITE,
+    CACHE_READ,
+    CACHE_WRITE,
+)
 ALL: Final[frozenset[str]] = frozenset(SCOPES)

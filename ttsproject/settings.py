@@ -114,6 +114,7 @@ REFRAIN = {
     "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
     "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
     "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),
+    "VOICE_UPLOAD_LIMIT": env.integer("REFRAIN_VOICE_UPLOAD_LIMIT", 20 * 2**20, minimum=2**16, maximum=2**28),
     "METRICS_TOKEN": env.text("REFRAIN_METRICS_TOKEN"),
     "METRICS_NETWORKS": env.networks("REFRAIN_METRICS_NETWORKS", "127.0.0.0/8,::1/128"),
     "METRICS_HOST": env.text("REFRAIN_METRICS_HOST", "127.0.0.1"),
@@ -124,6 +125,13 @@ REFRAIN = {
     "ENGINE_WATTS": env.by_engine("REFRAIN_ENGINE_WATTS"),
     "ENGINE_THREADS": env.integer("REFRAIN_ENGINE_THREADS", 1, minimum=1),
     "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
+    # Engine -> its own settings, as strings.
+    "ENGINE_OPTIONS": {
+        "kokoro": {
+            "directory": env.text("REFRAIN_KOKORO_DIR"),
+            "voices": env.text("REFRAIN_KOKORO_VOICES"),
+        },
+    },
     "STORAGE": env.text("REFRAIN_STORAGE", "files"),
     "STORAGE_OPTIONS": {
         "files": {

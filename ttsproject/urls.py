@@ -21,7 +21,7 @@ from synth.api.misses import MissExamples, MissReport
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
 from synth.api.usage import UsageDays, UsageList
-from synth.api.voices import Engines, Voices
+from synth.api.voices import Engines, VoiceDetail, Voices
 from synth.api.warm import Warmings
 from ttsproject.health import healthz, metrics, readyz
 
@@ -42,6 +42,7 @@ urlpatterns = [
     path("v1/cache/misses", MissReport.as_view(), name="cache-misses"),
     path("v1/cache/misses/examples", MissExamples.as_view(), name="cache-miss-examples"),
     path("v1/voices", Voices.as_view(), name="voices"),
+    path("v1/voices/<str:voice_id>", VoiceDetail.as_view(), name="voice"),
     path("v1/engines", Engines.as_view(), name="engines"),
     path("v1/usage", UsageList.as_view(), name="usage"),
     path("v1/usage/days", UsageDays.as_view(), name="usage-days"),

@@ -114,7 +114,8 @@ class JobAdmin(QueueAdmin):
 
     @display(description=_("listen"))
     def listen(self, job: Job) -> str:
-        return player(TenantRef(job.tenant_id), of_job(job)) if job.state == State.SUCCEEDED else ""
+        kept = job.state == State.SUCCEEDED and job.rendering.digest
+        return player(TenantRef(job.tenant_id), of_job(job)) if kept else ""
 
     @display(description=_("rendering"))
     def rendering_link(self, job: Job) -> SafeString:

@@ -66,7 +66,7 @@ class RenderingAdmin(QueueAdmin):
     @display(description=_("listen"))
     def listen(self, rendering: Rendering) -> str:
         job = next(iter(_jobs(rendering)), None)
-        if job is None or rendering.state != State.SUCCEEDED:
+        if job is None or rendering.state != State.SUCCEEDED or not rendering.digest:
             return ""
         return player(TenantRef(rendering.tenant_id), of_job(job))
 

@@ -111,7 +111,7 @@ def entry_body(entry: Entry) -> dict[str, Any]:
 
 
 def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any] | None:
-    if with_url and not selectors.audio_is_kept(job):
+    if not job.rendering.digest or (with_url and not selectors.audio_is_kept(job)):
         return None
     stored = of_job(job)
     members = audio_members(stored)

@@ -155,16 +155,6 @@ class JobFilter(QueryString):
     created_before = serializers.DateTimeField(required=False)
 
 
-class VoiceSerializer(Body):
-    id = serializers.CharField(help_text="What `voice` of a request takes.")
-    name = serializers.CharField()
-    engine = serializers.CharField()
-    label = serializers.CharField(allow_blank=True)  # type: ignore[assignment]  # a field of ours, not a label
-    gender = serializers.CharField(allow_blank=True)
-    languages = serializers.ListField(child=serializers.CharField())
-    default_for = serializers.ListField(child=serializers.CharField())
-
-
 class SpeedSerializer(Body):
     minimum = serializers.FloatField()
     maximum = serializers.FloatField()

@@ -10,8 +10,10 @@ from synth.models.policy import Policy
 from synth.models.purge import DiscardedObject, PurgeNumber
 from synth.models.rendering import Rendering, RenderingPart
 from synth.models.synthesis import Synthesis
+from synth.models.voice import ClonedVoice, VoiceEvent, VoiceSettings
 
 __all__ = [
+    "ClonedVoice",
     "CountedDay",
     "CurationAction",
     "CurationBlock",
@@ -29,4 +31,6 @@ __all__ = [
     "Rendering",
     "RenderingPart",
     "Synthesis",
+    "VoiceEvent",
+    "VoiceSettings",
 ]

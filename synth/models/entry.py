@@ -18,8 +18,9 @@ class LiveEntries(models.Manager["Entry"]):
 class Entry(models.Model):
     """`key` is a rendition or segment key, `digest` names the object in storage, `made_at` is where a TTL starts.
 
-    `spec` is that of a rendition, without its text. A purged one stays as a record without text, so that the next
-    miss can tell why; `purge_number` is the tenant's number of the last change that Redis must not have missed.
+    `spec` is that of a rendition, without its text. `references` are the fingerprints of the tenant's own voices that
+    it sounds like, with a space between. A purged one stays as a record without text, so that the next miss can tell
+    why; `purge_number` is the tenant's number of the last change that Redis must not have missed.
     """
 
     class Kind(models.TextChoices):
@@ -46,6 +47,7 @@ class Entry(models.Model):
     pinned = models.BooleanField(_("pinned"), default=False)
     purged_at = models.DateTimeField(_("purged"), null=True)
     purge_number = models.PositiveBigIntegerField(null=True)
+    references = models.CharField(max_length=128, blank=True, default="", editable=False)
     provenance = models.JSONField(_("provenance"), default=dict)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -63,6 +65,7 @@ class Entry(models.Model):
             models.Index(fields=["tenant", "id"], name="entry_of_tenant"),
             # What may have expired for good: looked through by the scheduler, the oldest first.
             models.Index(fields=["made_at"], condition=Q(pinned=False), name="entry_oldest"),
+            models.Index(fields=["tenant", "references"], condition=~Q(references=""), name="entry_references"),
             models.Index(
                 fields=["tenant", "purge_number"], condition=Q(purge_number__isnull=False), name="entry_purge_number"
             ),

@@ -1,6 +1,6 @@
 """Who works on what: claims are leases judged by the database's clock, and attempts fence their results.
 
-Engine workers claim syntheses fairly, io workers claim renderings in order.
+Engine workers claim syntheses fairly, io workers claim renderings and uploaded voices in order.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from django.db import transaction
 from django.db.models import Count, Min, Model, Q, QuerySet
 
-from synth.models import Rendering, Synthesis
+from synth.models import ClonedVoice, Rendering, Synthesis
 from synth.models.clock import database_now
 from synth.models.prepared import Change, Parameter, prepared_rows, prepared_update
 from synth.models.states import OPEN, Priority, State
 
-Row = TypeVar("Row", Synthesis, Rendering)
+Claimed: TypeAlias = Synthesis | Rendering | ClonedVoice
+Row = TypeVar("Row", Synthesis, Rendering, ClonedVoice)
 
 MAX_ATTEMPTS = 3
 LOWER_CLASSES_EVERY = 8
@@ -65,12 +66,17 @@ def claim_rendering(worker: Worker) -> Rendering | None:
     return _take(_next_rendering, worker)
 
 
-def fenced(claim: Synthesis | Rendering) -> QuerySet[Model]:
+def claim_voice(worker: Worker) -> ClonedVoice | None:
+    """The next upload that is to be decoded, or None."""
+    return _take(_next_voice, worker)
+
+
+def fenced(claim: Claimed) -> QuerySet[Model]:
     """The claimed row, as long as the claim is still good. No row: throw the result away."""
     return type(claim)._default_manager.filter(id=claim.id, attempt=claim.attempt, state=State.RUNNING)  # noqa: SLF001
 
 
-def renew(claim: Synthesis | Rendering, lease: float) -> bool:
+def renew(claim: Claimed, lease: float) -> bool:
     """Lengthen the lease; False when the claim is lost."""
     until = database_now() + timedelta(seconds=lease)
     return fenced(claim).update(lease_until=until) == 1
@@ -111,6 +117,8 @@ def _take(candidates: Callable[..., list[Row]], worker: Worker) -> Row | None:
     if isinstance(row, Synthesis):
         row.started_at = now
         _start_synthesis(started_at=now, **changes)
+    elif isinstance(row, ClonedVoice):
+        row.save(update_fields=["attempt", "state", "worker", "lease_until"])
     else:
         _start_rendering(**changes)
     return row
@@ -167,6 +175,17 @@ def _ready_syntheses(engine: Any, version: Any, now: Any) -> QuerySet[Synthesis,
 @prepared_rows
 def _ready_renderings(now: Any) -> QuerySet[Rendering, Any]:
     return Rendering.objects.filter(claimable(now)).order_by().values_list("id")[:1]
+
+
+def _next_voice(now: datetime) -> list[ClonedVoice]:
+    rows = ClonedVoice.objects.filter(claimable(now)).order_by("created_at", "id")
+    return list(rows.select_for_update(skip_locked=True)[:1])
+
+
+def voices_wait() -> bool:
+    """Whether there is an upload to decode or to delete, or a deleted voice to be erased."""
+    left = Q(state=State.CANCELED) | Q(upload=ClonedVoice.Upload.DUE)
+    return ClonedVoice.objects.filter(claimable(database_now()) | left).exists()
 
 
 def open_engines() -> Sequence[str]:

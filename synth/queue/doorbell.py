@@ -11,7 +11,8 @@ from synth.breaker import Breaker
 logger = logging.getLogger(__name__)
 
 IO_QUEUE = "io"
-CURATION = "curation"  # a bell of its own on the same queue
+CURATION = "curation"  # bells of their own on the same queue
+VOICES = "voices"
 BELL_TTL_MS = 5_000  # a bell that was lost is rung anew after this
 BELL_EXPIRES = 30  # a worker that was busy for longer than this throws old bells away
 
@@ -37,6 +38,9 @@ class Doorbell:
 
     def ring_curation(self) -> None:
         self._ring(IO_QUEUE, "synth.drain_actions", [], bell=CURATION)
+
+    def ring_voices(self) -> None:
+        self._ring(IO_QUEUE, "synth.drain_voices", [], bell=VOICES)
 
     def answered(self, queue: str) -> None:
         """A worker heard the bell and is about to look for work: from here on a new bell is worth ringing."""

@@ -12,8 +12,7 @@ from functools import cache
 
 from django.db import DatabaseError, connection
 
-from synth.models import Rendering, Synthesis
-from synth.queue.claim import renew
+from synth.queue.claim import Claimed, renew
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ def let_the_lease_run_out() -> None:
 
 @contextmanager
 def kept_alive(
-    claim: Synthesis | Rendering, *, lease: float, interval: float, deadline: float, at_deadline: Callable[[], None]
+    claim: Claimed, *, lease: float, interval: float, deadline: float, at_deadline: Callable[[], None]
 ) -> Iterator[None]:
     """Renew the claim's lease every `interval` seconds, until the body ends or `deadline` seconds have passed.
 
@@ -74,7 +73,7 @@ def _tell_if_broken(ended: Future[None]) -> None:
 os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
-def _renewed(claim: Synthesis | Rendering, lease: float) -> bool:
+def _renewed(claim: Claimed, lease: float) -> bool:
     """False when the claim is lost; a database that does not answer is asked again at the next beat."""
     try:
         held = renew(claim, lease)

@@ -13,10 +13,13 @@ from synth.service.selection import EntryFilter, Selection
 from synth.service.speaking import Speech, cancel, recall, remake, signed_url, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
+from synth.service.voice_work import drain_voices
+from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice
 from synth.service.warming import warm
 
 __all__ = [
     "Actor",
+    "Consent",
     "EntryFilter",
     "Explanation",
     "Inquiry",
@@ -25,15 +28,19 @@ __all__ = [
     "Speech",
     "StaleSnapshot",
     "Visit",
+    "VoiceOrder",
     "cancel",
     "cancel_action",
     "count_matching",
+    "create_voice",
     "curate",
     "delete_policies",
+    "delete_voice",
     "drain_actions",
     "drain_engine",
     "drain_renderings",
     "drain_usage",
+    "drain_voices",
     "explain_request",
     "is_fresh",
     "judge_misses",

@@ -17,7 +17,7 @@ from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.prepared import Change, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
-from synth.queue.claim import fenced
+from synth.queue.claim import Claimed, fenced
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
 from synth.service.purging import holds_purged, next_number, purged_since
@@ -26,8 +26,8 @@ from tenants.types import TenantRef
 
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
 ENTRY_FIELDS = (
-    "engine", "model_version", "voice", "category", "text", "spec", "digest", "format", "media_type", "size",
-    "duration", "sample_rate", "made_at", "provenance",
+    "engine", "model_version", "voice", "category", "text", "spec", "references", "digest", "format", "media_type",
+    "size", "duration", "sample_rate", "made_at", "provenance",
 )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def _queue_complete(locked: Iterable[UUID]) -> int:
     return sum(_queue_if_complete(rendering_id=rendering_id) for rendering_id in locked)
 
 
-def give_back(claim: Synthesis | Rendering, failure: Failure) -> bool:
+def give_back(claim: Claimed, failure: Failure) -> bool:
     """Let the work be claimed again, after a pause that grows with each attempt. False when the claim was lost."""
     pause = RETRY_BACKOFF[min(claim.attempt, len(RETRY_BACKOFF)) - 1]
     return bool(

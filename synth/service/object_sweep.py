@@ -74,6 +74,15 @@ def sweep_objects() -> int:
     return deleted
 
 
+def delete_now(tenant: TenantRef, objects: Iterable[tuple[str, str]]) -> None:
+    """Delete these (digest, format) although URLs of them may run. What an entry or open work needs stays."""
+    for digest, audio_format in objects:
+        noted = DiscardedObject.objects.filter(tenant_id=tenant.id, digest=digest, format=audio_format)
+        noted.update(not_before=database_now())
+        for note in noted:
+            _sweep(note)
+
+
 def _sweep(note: DiscardedObject) -> bool:
     until = database_now() + LEASE
     mine = DiscardedObject.objects.filter(id=note.id)

@@ -304,6 +304,8 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
         raise SpeechFailed.of(job.error_code, repeats=job.rendering.error_repeats, job_id=job.public_id)
     if job.state != State.SUCCEEDED:
         return speech
+    if not job.rendering.digest:  # its voice was deleted while the request waited
+        raise SpeechFailed.of("voice_gone", repeats=True, job_id=job.public_id)
     stored = of_job(job)
     speech = replace(speech, stored=stored)
     if not _wants_bytes(request, stored):

@@ -15,8 +15,8 @@ from synth import codec, engine_time, metrics, wiring
 from synth.cache.misses import likeness
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed
-from synth.keys import segment_key
-from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
+from synth.keys import references_of, segment_key
+from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition, fresh_segments
@@ -111,6 +111,7 @@ def submit(
         # Takes seconds, in which a transaction would hold up every other writer of SQLite.
         _ = order.sentences
     with transaction.atomic():
+        _refuse_if_voice_is_gone(order)
         rendering = _open_rendering(order)
         noted = {"request_id": request_id, "accounted": accounted, "degraded": degraded}
         job = _create_job(order, rendering, caller=caller, **noted)
@@ -231,6 +232,13 @@ def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
     failures = _failed_since(tenant_id=order.tenant.id, flight=flight, moment=timezone.now() - NEGATIVE_TTL)
     for error_code in failures:
         raise SpeechFailed.of(error_code, repeats=True)
+
+
+def _refuse_if_voice_is_gone(order: Order) -> None:
+    """A voice cannot be deleted from here to the end of the transaction: what it leaves behind is then found there."""
+    fingerprints = set(references_of(order.request.spec.manner))
+    if fingerprints and not ClonedVoice.hold(order.tenant.id, fingerprints):
+        raise SpeechFailed.of("voice_gone", repeats=True)
 
 
 def _refuse_if_made(order: Order) -> None:

@@ -11,12 +11,13 @@ from synth import cards, wiring
 from synth.models import EngineCardRow, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import ENDED, State
-from synth.queue.claim import claimable, open_engines, renderings_wait
+from synth.queue.claim import claimable, open_engines, renderings_wait, voices_wait
 from synth.queue.wakeup import announce
 from synth.service.curation import actions_wait
 from synth.service.endings import Failure, fail_renderings, hand_on
 from synth.service.model_change import follow_model_changes
 from synth.service.purging import follow_recent_purges
+from synth.service.voices import give_up_unstored
 from synth.service.warming import fail_unloaded
 from tenants.models import Tenant
 
@@ -35,6 +36,7 @@ def sweep() -> None:
     _fail_gone_versions()
     follow_recent_purges()
     fail_unloaded()
+    give_up_unstored()
     cards.reelect()
     follow_model_changes()
     _publish_versions()
@@ -48,6 +50,8 @@ def _ring() -> None:
         wiring.doorbell().ring_io()
     if actions_wait():
         wiring.doorbell().ring_curation()
+    if voices_wait():
+        wiring.doorbell().ring_voices()
 
 
 @transaction.atomic

@@ -2,8 +2,11 @@
 
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+
+import numpy as np
 
 from synth import cards, codec, engine_time, metrics, wiring
 from synth.audio.checks import BadAudio, check
@@ -11,7 +14,7 @@ from synth.audio.durations import longest_plausible
 from synth.audio.formats import get_format
 from synth.audio.pcm import to_flac
 from synth.conf import conf
-from synth.engines.base import Engine
+from synth.engines.base import Engine, References, pieces
 from synth.errors import Permanent, Retryable, WorkError
 from synth.metrics import RunEnd
 from synth.models import Entry, Synthesis
@@ -23,7 +26,8 @@ from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, give_back, synthesis_failed, synthesis_succeeded
 from synth.service.object_sweep import discard, rescue
-from synth.stored import STORED_FORMAT, audio_object
+from synth.service.references import load_references
+from synth.stored import STORED_FORMAT, audio_object, references_column
 from synth.types import EngineCard, Pcm, Segment
 from tenants.types import TenantRef
 
@@ -79,7 +83,7 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
         with kept_alive(
             claim, lease=conf().lease, interval=conf().heartbeat, deadline=deadline, at_deadline=end_this_process
         ):
-            sound = _speak(engine, segment)
+            sound = _speak(engine, segment, load_references(TenantRef(claim.tenant_id), segment.manner))
             check(sound.pcm, text=segment.text, speed=speed)
             _publish(claim, segment, sound)
     except Permanent as error:
@@ -95,10 +99,10 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
     return None
 
 
-def _speak(engine: Engine, segment: Segment) -> Sound:
+def _speak(engine: Engine, segment: Segment, references: References) -> Sound:
     started = time.perf_counter()
     try:
-        pcm = engine.synthesize(segment)
+        pcm = _whole(pieces(engine, segment, references))
     except (WorkError, MemoryError):
         metrics.engine_run(segment.manner.engine, RunEnd.FAILED)
         raise
@@ -107,6 +111,13 @@ def _speak(engine: Engine, segment: Segment) -> Sound:
         logger.exception("engine %s failed", segment.manner.engine)
         raise Retryable(type(error).__name__, code="engine_error") from error
     return Sound(pcm, time.perf_counter() - started)
+
+
+def _whole(spoken: Iterator[Pcm]) -> Pcm:
+    first, *others = spoken
+    if not others:
+        return first
+    return Pcm(np.concatenate([first.samples, *(piece.samples for piece in others)]), first.sample_rate)
 
 
 def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
@@ -149,6 +160,7 @@ def _entry(claim: Synthesis, segment: Segment, sound: Sound, *, digest: str, siz
         voice=segment.manner.voice,
         category=claim.category,
         text=segment.text,
+        references=references_column(segment.manner),
         digest=digest,
         format=STORED_FORMAT,
         media_type=get_format(STORED_FORMAT).media_type,

@@ -1,6 +1,7 @@
 """An engine that writes down each of its runs, and fails, hangs or crashes when the text says so.
 
-Workers of the tests load it. COUNTING_LOG names the file of runs, COUNTING_SECONDS how long one takes.
+Workers of the tests load it. COUNTING_LOG names the file of runs, COUNTING_SECONDS how long one takes. It clones
+voices: each has a pitch that its reference's samples tell.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ import os
 import signal
 import time
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from synth.engines.base import NO_OPTIONS
 from synth.errors import Permanent, Retryable
-from synth.types import EngineCard, Pcm, Segment, SpeedRange, Voice
+from synth.types import Cloning, EngineCard, Pcm, Reference, Segment, SpeedRange, Voice
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -39,15 +45,15 @@ NARROW_SECONDS = 0.07
 class CountingEngine:
     """Speaks a tone that wavers; its pitch tells voice and text apart."""
 
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
+    def __init__(self, *, threads: int = 1, options: Mapping[str, str] = NO_OPTIONS) -> None:
+        self.threads, self.options = threads, options
         self.card = _card(os.environ.get("COUNTING_MODEL_VERSION", "counting-1"))
 
-    def synthesize(self, segment: Segment) -> Pcm:
+    def synthesize(self, segment: Segment, references: Mapping[str, Reference] = MappingProxyType({})) -> Pcm:
         _note("start", segment)
         time.sleep(float(os.environ.get("COUNTING_SECONDS", "0.05")))
         _obey(segment.text)
-        samples = tone(segment)
+        samples = tone(segment, _voice(segment, references))
         _note("end", segment)
         return Pcm(samples, SAMPLE_RATE)
 
@@ -55,21 +61,29 @@ class CountingEngine:
 ENGINE = CountingEngine
 
 
-def tone(segment: Segment) -> NDArray[np.float32]:
-    """The samples for a segment: the same for the same segment, always."""
+def tone(segment: Segment, voice: str = "") -> NDArray[np.float32]:
+    """The samples for a segment: the same for the same segment and voice, always."""
     import numpy as np
 
     length = round(seconds_for(segment.text, segment.manner.speed) * SAMPLE_RATE)
     at = np.arange(length) / SAMPLE_RATE
     loudness = 0.0 if SILENCE in segment.text else 0.3
     envelope = loudness * (0.6 + 0.4 * np.sin(2 * np.pi * 4 * at))
-    return (envelope * np.sin(2 * np.pi * pitch(segment) * at)).astype(np.float32)
+    return (envelope * np.sin(2 * np.pi * pitch(segment, voice) * at)).astype(np.float32)
 
 
-def pitch(segment: Segment) -> float:
+def pitch(segment: Segment, voice: str = "") -> float:
     """Hz, from 200 to 1200."""
-    said = f"{segment.manner.voice}\n{segment.text}\n{segment.manner.seed}".encode()
+    said = f"{voice or segment.manner.voice}\n{segment.text}\n{segment.manner.seed}".encode()
     return 200 + int.from_bytes(hashlib.sha256(said).digest()[:2]) % 1000
+
+
+def _voice(segment: Segment, references: Mapping[str, Reference]) -> str:
+    """What tells the voice: of a cloned one every sample of its reference."""
+    fingerprint = segment.manner.voice_fingerprint
+    if not fingerprint.startswith("ref:"):
+        return segment.manner.voice
+    return hashlib.sha256(references[fingerprint].pcm.samples.tobytes()).hexdigest()
 
 
 def seconds_for(text: str, speed: float) -> float:
@@ -100,6 +114,7 @@ def _card(model_version: str) -> EngineCard:
         default_voices=dict.fromkeys(LANGUAGES, VOICES[0]),
         speed=SpeedRange(0.5, 2.0),
         controls=frozenset({"seed"}),
+        cloning=Cloning(languages=LANGUAGES, minimum=3.0, maximum=30.0),
         deterministic=True,
     )
 

@@ -1,0 +1,55 @@
+"""The tenants' own voices as engines need them: read from storage, and kept a while. synthesis.py asks per sentence."""
+
+import threading
+from collections.abc import Mapping
+from hashlib import sha256
+from uuid import UUID
+
+from cachetools import LRUCache
+
+from synth import wiring
+from synth.audio.pcm import from_flac
+from synth.errors import ObjectMissing, Permanent
+from synth.keys import references_of
+from synth.models import ClonedVoice
+from synth.stored import voice_object
+from synth.types import Manner, Reference
+from tenants.types import TenantRef
+
+# Bytes of samples: some ten voices of 30 s at the highest rate that is kept, far more of the usual ones.
+MOST_BYTES = 64 * 2**20
+_lock = threading.Lock()
+_held: LRUCache[tuple[UUID, str], Reference] = LRUCache(MOST_BYTES, getsizeof=lambda held: held.pcm.samples.nbytes)
+
+
+def load_references(tenant: TenantRef, manner: Manner) -> Mapping[str, Reference]:
+    """By fingerprint, what this manner sounds like; empty for an engine's own voices.
+
+    The database is asked each time: what was deleted is spoken no more, whoever holds its sound. Raises Permanent
+    (`voice_gone`) then, ObjectMissing and StorageUnavailable.
+    """
+    wanted = references_of(manner)
+    if not wanted:
+        return {}
+    rows = {row.fingerprint: row for row in ClonedVoice.ready(tenant.id, wanted)}
+    if len(rows) != len(wanted):
+        raise Permanent("the voice was deleted", code="voice_gone")
+    return {fingerprint: _reference(tenant, row) for fingerprint, row in rows.items()}
+
+
+def _reference(tenant: TenantRef, row: ClonedVoice) -> Reference:
+    place = (tenant.id, row.fingerprint)
+    with _lock:
+        held = _held.get(place)
+    if held is None:
+        held = Reference(row.fingerprint, from_flac(_read(tenant, row)), row.language, row.transcript)
+        with _lock:
+            _held[place] = held
+    return held
+
+
+def _read(tenant: TenantRef, row: ClonedVoice) -> bytes:
+    data = wiring.object_store().get(voice_object(tenant, row.id, row.digest))
+    if sha256(data).hexdigest() != row.digest:
+        raise ObjectMissing("the stored bytes are not the ones that were put there")
+    return data

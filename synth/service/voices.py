@@ -1,0 +1,163 @@
+"""A tenant's own voices: taken in, and deleted. The doors call these; `voice_work.py` decodes what was taken in.
+
+An upload is stored, never read here: that is for an io worker, in a process of its own.
+"""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any, Protocol
+
+from django.db import transaction
+
+from synth import wiring
+from synth.errors import ServiceUnavailable, StorageUnavailable, TooManyVoices
+from synth.models import ClonedVoice, VoiceEvent
+from synth.models.clock import database_now
+from synth.models.states import State
+from synth.service.curation import Actor
+from synth.service.erasing import erase
+from synth.stored import upload_object
+from tenants.errors import NotFound
+from tenants.types import TenantRef
+from tenants.versions import raise_versions
+
+MOST_VOICES = 1_000
+# Uploads that a process holds in its memory at a time, each up to REFRAIN_VOICE_UPLOAD_LIMIT.
+_in_memory = threading.BoundedSemaphore(2)
+STORED_WITHIN = timedelta(minutes=15)
+Kind = VoiceEvent.Kind
+
+
+class Upload(Protocol):
+    """An uploaded file, on disk where it is large."""
+
+    def chunks(self) -> Iterator[bytes]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """That the person whose voice it is lets it be used: who, when (ISO 8601), and in which words."""
+
+    who: str
+    when: str
+    wording: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceOrder:
+    name: str
+    engine: str
+    language: str
+    transcript: str
+    consent: Consent
+
+
+def create_voice(tenant: TenantRef, order: VoiceOrder, upload: Upload, *, actor: Actor) -> tuple[ClonedVoice, bool]:
+    """Take in an upload, and have it made a voice; False beside a voice that was made of this very file before.
+
+    Raises TooManyVoices, and ServiceUnavailable while the file cannot be stored.
+    """
+    digest, size = _measure(upload)
+    known = _known(tenant, order, digest)
+    if known is not None:
+        note(known, Kind.REPEATED, actor=actor, consent=asdict(order.consent), upload=digest)
+        return known, False
+    row = _open(tenant, order, digest=digest, size=size, actor=actor)
+    try:
+        with _in_memory:
+            data = b"".join(upload.chunks())
+            wiring.object_store().put(upload_object(tenant, row.id), data, "application/octet-stream")
+    except StorageUnavailable as error:
+        ClonedVoice.objects.filter(id=row.id).update(state=State.CANCELED, ended_at=database_now())
+        raise ServiceUnavailable(code=error.code, retry_after=5) from error
+    ClonedVoice.objects.filter(id=row.id, state=State.WAITING).update(state=State.QUEUED)
+    row.refresh_from_db()
+    wiring.doorbell().ring_voices()
+    return row, True
+
+
+def delete_voice(tenant: TenantRef, text: str, *, actor: Actor) -> None:
+    """Let a voice speak no more from the next request on, and erase it with all that was made of it.
+
+    Raises NotFound. What of a large one is not erased when this returns, workers go on with.
+    """
+    with transaction.atomic():
+        row = ClonedVoice.of(tenant.id, text)
+        if row is None:
+            raise NotFound
+        there = ClonedVoice.objects.filter(id=row.id).exclude(state=State.CANCELED)
+        if not there.update(state=State.CANCELED, ended_at=database_now(), lease_until=None):
+            raise NotFound
+        row.refresh_from_db()
+        note(row, Kind.DELETED, actor=actor)
+        raise_versions([tenant.id])
+    if not erase(row):
+        wiring.doorbell().ring_voices()
+
+
+def note(row: ClonedVoice, kind: str, *, actor: Actor | None = None, **details: Any) -> None:
+    """Write down what happened to a voice. Called in the transaction of the change."""
+    actor = actor or Actor()
+    VoiceEvent.objects.create(
+        tenant_id=row.tenant_id,
+        voice_id=row.id,
+        kind=kind,
+        name=row.name,
+        engine=row.engine,
+        fingerprint=row.fingerprint,
+        details=details,
+        api_key_id=actor.api_key_id,
+        user_name=actor.user_name,
+        request_id=actor.request_id,
+    )
+
+
+def give_up_unstored() -> None:
+    """The sweeper's part: uploads whose process died before they were stored. They were never accepted."""
+    old = ClonedVoice.objects.filter(state=State.WAITING, created_at__lt=database_now() - STORED_WITHIN)
+    old.update(state=State.CANCELED, ended_at=database_now())
+
+
+def _measure(upload: Upload) -> tuple[str, int]:
+    digest, size = sha256(), 0
+    for chunk in upload.chunks():
+        digest.update(chunk)
+        size += len(chunk)
+    return digest.hexdigest(), size
+
+
+def _known(tenant: TenantRef, order: VoiceOrder, digest: str) -> ClonedVoice | None:
+    return ClonedVoice.objects.filter(
+        tenant_id=tenant.id,
+        engine=order.engine,
+        language=order.language,
+        transcript=order.transcript,
+        upload_digest=digest,
+        state=State.SUCCEEDED,
+    ).first()
+
+
+@transaction.atomic
+def _open(tenant: TenantRef, order: VoiceOrder, *, digest: str, size: int, actor: Actor) -> ClonedVoice:
+    if ClonedVoice.objects.filter(tenant_id=tenant.id).count() >= MOST_VOICES:
+        raise TooManyVoices(params={"most": MOST_VOICES})
+    consent = order.consent
+    row = ClonedVoice.objects.create(
+        tenant_id=tenant.id,
+        name=order.name,
+        engine=order.engine,
+        language=order.language,
+        transcript=order.transcript,
+        upload_digest=digest,
+        upload_size=size,
+        consent_who=consent.who,
+        consent_when=consent.when,
+        consent_wording=consent.wording,
+        api_key_id=actor.api_key_id,
+        request_id=actor.request_id,
+    )
+    note(row, Kind.CREATED, actor=actor, consent=asdict(consent), upload=digest, bytes=size)
+    return row
