@@ -204,19 +204,25 @@ def _pronunciation(fields: Fields, position: int, item: Any) -> Pronunciation | 
     name = f"pronunciations[{position}]"
     inner = fields.inner(name, item if isinstance(item, dict) else {})
     inner.refuse_unknown({"text", *KINDS})
-    kinds = [kind for kind in KINDS if inner.given(kind)]
-    if len(kinds) != 1 or not inner.given("text"):
+    return pronunciation_of(inner, name, told=fields)
+
+
+def pronunciation_of(fields: Fields, name: str, *, told: Fields | None = None) -> Pronunciation | None:
+    """The text and its one reading among these fields; what is wrong with both is told as of `name`."""
+    told = told or fields
+    kinds = [kind for kind in KINDS if fields.given(kind)]
+    if len(kinds) != 1 or not fields.given("text"):
         message = _("Give text and exactly one of pinyin, ipa and alias, as strings.")
-        fields.refuse(name, "not_a_pronunciation", message)
+        told.refuse(name, "not_a_pronunciation", message)
         return None
     kind = kinds[0]
-    text = normalise(inner.text("text", maximum=MAX_PRONOUNCED, controls=True))
-    given = inner.text(kind, maximum=MAX_PRONOUNCED, controls=True)
-    if inner.refused:
+    text = normalise(fields.text("text", maximum=MAX_PRONOUNCED, controls=True))
+    given = fields.text(kind, maximum=MAX_PRONOUNCED, controls=True)
+    if fields.refused:
         return None
     value = canonical_pinyin(given) if kind == "pinyin" else normalise(given)
     if not value or not text:
         message = _("%(value)s is no %(kind)s.")
-        fields.refuse(name, "not_a_pronunciation", message, value=given if text else "text", kind=kind)
+        told.refuse(name, "not_a_pronunciation", message, value=given if text else "text", kind=kind)
         return None
     return Pronunciation(text, kind, value)

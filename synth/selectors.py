@@ -18,6 +18,7 @@ from synth.models import (
     EngineCardRow,
     Entry,
     Job,
+    LexiconWord,
     Rendering,
     RenderingPart,
     Synthesis,
@@ -88,6 +89,10 @@ def entries(tenant: TenantRef, conditions: Mapping[str, object]) -> QuerySet[Ent
     """What the tenant's cache holds, the newest first; `text_beginning` stands for the text."""
     rows = Entry.objects.filter(tenant_id=tenant.id, **conditions).defer("text", "spec", "provenance")
     return rows.annotate(text_beginning=Left("text", MOST_TEXT)).order_by("-created_at", "-id")
+
+
+def lexicon(tenant: TenantRef) -> QuerySet[LexiconWord]:
+    return LexiconWord.objects.filter(tenant_id=tenant.id).order_by("text", "language")
 
 
 def own_voices(tenant: TenantRef) -> QuerySet[ClonedVoice]:

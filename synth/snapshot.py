@@ -13,7 +13,8 @@ from synth.cache.policy import Retention, Rule, Subject, retention
 from synth.cards import current_cards, previous_cards
 from synth.conf import conf
 from synth.keys import rendition_key, spoken_by
-from synth.models import ClonedVoice, Policy
+from synth.lexicon import Word
+from synth.models import ClonedVoice, LexiconWord, Policy
 from synth.models.states import State
 from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
@@ -40,6 +41,7 @@ class Snapshot:
     limit: Limit | None = None
     previous: Mapping[str, Sequence[EngineCard]] = field(default_factory=dict)
     own_voices: Mapping[str, Voice] = field(default_factory=dict)
+    lexicon: tuple[Word, ...] = ()
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -97,7 +99,13 @@ def load(tenant_id: UUID) -> Snapshot | None:
         limit=limit_of(tenant.rate_limit, tenant.rate_burst, default=conf().default_limit),
         previous=previous_cards(),
         own_voices=_own_voices(tenant.ref, cards),
+        lexicon=_lexicon(tenant.ref),
     )
+
+
+def _lexicon(tenant: TenantRef) -> tuple[Word, ...]:
+    words = LexiconWord.objects.filter(tenant_id=tenant.id).order_by()
+    return tuple(Word(*row) for row in words.values_list("text", "kind", "value", "language"))
 
 
 def _own_voices(tenant: TenantRef, cards: Mapping[str, EngineCard]) -> dict[str, Voice]:

@@ -8,6 +8,7 @@ from synth.audio.formats import Format, format_names, get_format
 from synth.controls import read_controls
 from synth.errors import InvalidSpeech, ServiceUnavailable
 from synth.fields import Fields
+from synth.lexicon import said_as
 from synth.snapshot import Snapshot
 from synth.text.normalise import NORMALISER_VERSION, is_speakable, normalise
 from synth.text.scripts import characters_outside, detect_language
@@ -63,6 +64,11 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
         raise ServiceUnavailable(_("No speech engine has started yet."), code="no_engine", retry_after=5)
     card, voice, language = _who_speaks(fields, text, snapshot)
     controls = read_controls(fields, card, snapshot.by_preference, snapshot.voices)
+    said: dict[str, Any] = {"language": language, "card": card}
+    text, controls["pronunciations"] = said_as(text, controls["pronunciations"], snapshot.lexicon, **said)
+    if len(text) > MAX_CHARACTERS:
+        message = _("With your lexicon's aliases in it this has more than %(maximum)s characters.")
+        fields.refuse("text", "too_long", message, maximum=MAX_CHARACTERS, allowed={"maximum": MAX_CHARACTERS})
     output = _output(fields, house)
     wait = fields.number("wait", default=DEFAULT_WAIT, minimum=0, maximum=MAX_WAIT)
     request = SpeechRequest(

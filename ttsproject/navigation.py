@@ -21,6 +21,7 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
             (_("TTL rules"), "timer", "synth", "policy"),
             (_("Misses"), "troubleshoot", "synth", "missday"),
             (_("Examples of misses"), "search_off", "synth", "missexample"),
+            (_("Lexicons"), "dictionary", "synth", "lexiconword"),
             (_("Engine cards"), "memory", "synth", "enginecardrow"),
             (_("Usage"), "receipt_long", "tenants", "usage"),
             (_("Savings"), "savings", "synth", "engineday"),

@@ -17,6 +17,7 @@ from synth.api.cache import (
 )
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
+from synth.api.lexicon import Lexicon, LexiconWordDetail
 from synth.api.misses import MissExamples, MissReport
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
@@ -43,6 +44,8 @@ urlpatterns = [
     path("v1/cache/misses/examples", MissExamples.as_view(), name="cache-miss-examples"),
     path("v1/voices", Voices.as_view(), name="voices"),
     path("v1/voices/<str:voice_id>", VoiceDetail.as_view(), name="voice"),
+    path("v1/lexicon", Lexicon.as_view(), name="lexicon"),
+    path("v1/lexicon/<str:word_id>", LexiconWordDetail.as_view(), name="lexicon-word"),
     path("v1/engines", Engines.as_view(), name="engines"),
     path("v1/usage", UsageList.as_view(), name="usage"),
     path("v1/usage/days", UsageDays.as_view(), name="usage-days"),

@@ -4,6 +4,7 @@ from synth.admin.curation_actions import CurationActionAdmin
 from synth.admin.engine_cards import EngineCardAdmin
 from synth.admin.entries import EntryAdmin
 from synth.admin.jobs import JobAdmin
+from synth.admin.lexicon import LexiconWordAdmin
 from synth.admin.misses import MissDayAdmin, MissExampleAdmin
 from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
@@ -16,6 +17,7 @@ __all__ = [
     "EngineCardAdmin",
     "EntryAdmin",
     "JobAdmin",
+    "LexiconWordAdmin",
     "MissDayAdmin",
     "MissExampleAdmin",
     "PolicyAdmin",

@@ -5,6 +5,7 @@ from synth.models.engine_card import EngineCardRow
 from synth.models.engine_day import CountedDay, EngineDay
 from synth.models.entry import Entry
 from synth.models.job import Job
+from synth.models.lexicon import LexiconWord
 from synth.models.miss import MissDay, MissExample, MissParameter
 from synth.models.policy import Policy
 from synth.models.purge import DiscardedObject, PurgeNumber
@@ -23,6 +24,7 @@ __all__ = [
     "EngineDay",
     "Entry",
     "Job",
+    "LexiconWord",
     "MissDay",
     "MissExample",
     "MissParameter",

@@ -5,6 +5,7 @@ from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
+from synth.service.lexicon import delete_word, save_word
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
@@ -36,6 +37,7 @@ __all__ = [
     "curate",
     "delete_policies",
     "delete_voice",
+    "delete_word",
     "drain_actions",
     "drain_engine",
     "drain_renderings",
@@ -47,6 +49,7 @@ __all__ = [
     "recall",
     "remake",
     "save_policy",
+    "save_word",
     "signed_url",
     "speak",
     "sweep",

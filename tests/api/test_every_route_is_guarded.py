@@ -12,10 +12,10 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from synth.models import CurationAction
+from synth.models import CurationAction, LexiconWord
 from tenants import keys, service
 from tenants.models import ApiKey
-from tenants.scopes import ALL, CACHE_READ, CACHE_WRITE, SPEECH_READ, SPEECH_WRITE, VOICES_READ
+from tenants.scopes import ALL, CACHE_READ, CACHE_WRITE, SPEECH_READ, SPEECH_WRITE, VOICES_READ, VOICES_WRITE
 from tests.api.caller import TEXT, Caller, content, problem
 from tests.finished import Finished, finish
 from tests.world import World
@@ -55,6 +55,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/cache/misses/examples", "GET"): Case(CACHE_READ),
     ("v1/voices", "GET"): Case(VOICES_READ),
     ("v1/engines", "GET"): Case(VOICES_READ),
+    ("v1/lexicon", "GET"): Case(VOICES_READ),
+    ("v1/lexicon", "POST"): Case(VOICES_WRITE, 201, body={"text": "SQL", "alias": "sequel"}),
+    ("v1/lexicon/<str:word_id>", "DELETE"): Case(VOICES_WRITE, 204),
     ("v1/usage", "GET"): Case(SPEECH_READ),
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
@@ -100,6 +103,9 @@ def finished(owner: Caller) -> Finished:
     """With an action of the owner's, which has an id of its own."""
     done = finish(owner.member, {"text": OWNERS_TEXT, "category": "the owner's category"})
     CurationAction.objects.create(kind="purge", tenant=owner.member.tenant, state="succeeded")
+    LexiconWord.objects.create(
+        tenant=owner.member.tenant, text="a word of the owner's", kind="alias", value="a reading"
+    )
     return done
 
 
@@ -107,6 +113,8 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
     """What of the owner's this route could name."""
     if "action_id" in case[0]:
         return [CurationAction.objects.get().public_id]
+    if "word_id" in case[0]:
+        return [LexiconWord.objects.get().public_id]
     return [finished.job.public_id, *([finished.entry_id] if case[1] != "DELETE" else [])]
 
 
