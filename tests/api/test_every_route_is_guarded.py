@@ -56,7 +56,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/voices", "GET"): Case(VOICES_READ),
     ("v1/engines", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "GET"): Case(VOICES_READ),
-    ("v1/lexicon", "POST"): Case(VOICES_WRITE, 201, body={"text": "SQL", "alias": "sequel"}),
+    ("v1/lexicon", "POST"): Case(VOICES_WRITE, body={"text": "SQL", "alias": "sequel"}),
     ("v1/lexicon/<str:word_id>", "DELETE"): Case(VOICES_WRITE, 204),
     ("v1/usage", "GET"): Case(SPEECH_READ),
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
