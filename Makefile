@@ -6,6 +6,13 @@ BIN := .venv/bin
 # The settings need a secret key even where none is used.
 TOOLS_ENV := REFRAIN_SECRET_KEY=of-no-use-to-anybody DATABASE_URL=sqlite:///$(CURDIR)/.venv/lint.sqlite3
 
+# Three workers on two cores: of three tests one mostly waits, for processes that it started or for a deadline.
+WORKERS := 3
+# loadgroup: those that share a stack or the engines' models run in one worker (tests/plugin.py says which).
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+# With their bytecode kept, the hundreds of processes that the tests start are up sooner.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run manage test test-sqlite test-postgresql lint format messages dev python system-tools
 
 help: ## This list
@@ -19,13 +26,13 @@ run: python ## Start everything on 127.0.0.1:8000 (PORT=8001 changes it)
 manage: ## Django's command line beside `make run`, as in: make manage ARGS='issue_key demo laptop'
 	@$(BIN)/python -m ttsproject.launch.manage $(ARGS)
 
-test: test-sqlite test-postgresql ## All tests on SQLite, then those that use a database on PostgreSQL
+test: test-sqlite test-postgresql ## All tests on SQLite, then those on PostgreSQL to which that can make a difference
 
 test-sqlite: dev system-tools
-	$(BIN)/pytest -n 2
+	$(PYTEST)
 
 test-postgresql: dev system-tools
-	$(BIN)/pytest -n 2 --database=postgresql -m "not browser and not faults"
+	$(PYTEST) --database=postgresql -m "not browser and not faults"
 
 lint: dev ## Style, types, layers, migrations
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connections
 from redis import Redis
 
@@ -15,6 +16,14 @@ from tests.servers.databases import SeededDatabases
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
 from tests.stack import Stack
+
+
+def pytest_configure() -> None:
+    """What costs much in this process and proves nothing here; the processes of a stack have the real settings."""
+    # Passwords of tests guard nothing; Django's own hasher takes half a second for each.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # Every test client builds the middleware anew; this one would read all static files each time.
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +77,15 @@ def django_db_modify_db_settings(test_run: TestRun) -> None:
 
 
 @pytest.fixture(scope="session")
+def django_db_use_migrations(test_run: TestRun) -> bool:
+    """On SQLite the tables are made from the models, which `make lint` holds to the migrations: seconds sooner.
+
+    PostgreSQL is migrated, and so is the database of every stack.
+    """
+    return test_run.postgres is not None
+
+
+@pytest.fixture(scope="session")
 def _seeded_databases(test_run: TestRun) -> SeededDatabases:
     return SeededDatabases(test_run.directory / "databases", test_run.postgres)
 
@@ -94,6 +112,17 @@ def make_stack(_seeded_databases: SeededDatabases, tmp_path: Path) -> Iterator[S
         stack.stop()
 
 
+@pytest.fixture(scope="module")
+def make_shared_stack(
+    _seeded_databases: SeededDatabases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StackMaker]:
+    """For the stack of a whole file. Each test takes a text or a tenant of its own, and starts Redis if it is down."""
+    maker = StackMaker(tmp_path_factory.mktemp("shared"), _seeded_databases)
+    yield maker
+    for stack in maker.stacks:
+        stack.stop()
+
+
 @pytest.fixture
 def stack(make_stack: StackMaker) -> Stack:
     """A stack with the counting engine; it has no processes yet."""
@@ -104,7 +133,8 @@ def stack(make_stack: StackMaker) -> Stack:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """What the processes of a stack wrote, beside the failure that it explains."""
     report = yield
-    maker = getattr(item, "funcargs", {}).get("make_stack")
-    if report.failed and maker is not None:
-        report.sections.extend((f"logs of {stack.directory.name}", stack.log_tails()) for stack in maker.stacks)
+    used = getattr(item, "funcargs", {})
+    for maker in (used.get("make_stack"), used.get("make_shared_stack")):
+        if report.failed and maker is not None:
+            report.sections.extend((f"logs of {stack.directory.name}", stack.log_tails()) for stack in maker.stacks)
     return report

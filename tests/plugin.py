@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,8 @@ from tests.servers.redis import RedisServer
 SQLITE = "sqlite"
 POSTGRESQL = "postgresql"
 # What decides that a test reads or writes rows, and so runs again on PostgreSQL.
-DATABASE_FIXTURES = frozenset({"db", "transactional_db", "live_server", "make_stack", "stack"})
+DATABASE_FIXTURES = frozenset({"db", "transactional_db", "live_server", "make_stack", "make_shared_stack"})
+STARTERS = frozenset({"make_stack", "make_shared_stack", "launch"})
 SECRET_KEY = "tests-only-" + "x" * 50
 # A developer's own settings must not reach the tests.
 OURS = ("REFRAIN_", "REDIS_", "S3_", "CELERY_", "DATABASE_")
@@ -69,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--database",
         choices=[SQLITE, POSTGRESQL],
         default=SQLITE,
-        help="where rows live; with postgresql only the tests that use a database run",
+        help="where rows live; with postgresql only those tests run to which the database can make a difference",
     )
 
 
@@ -93,14 +94,40 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"database: {config.stash[TEST_RUN].database}"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.stash[TEST_RUN].database == SQLITE:
-        return
-    chosen = [item for item in items if uses_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
-    items[:] = chosen
+    if config.stash[TEST_RUN].database == POSTGRESQL:
+        config.hook.pytest_deselected(items=[item for item in items if not runs_on_both(item)])
+        items[:] = [item for item in items if runs_on_both(item)]
+    for item in items:
+        if group := shared_with(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        items[:] = spread(items)
 
 
-def uses_database(item: pytest.Item) -> bool:
-    fixtures = frozenset(getattr(item, "fixturenames", ()))
-    return bool(fixtures & DATABASE_FIXTURES) or item.get_closest_marker("django_db") is not None
+def shared_with(item: pytest.Item) -> str:
+    """What a test shares that costs seconds to make: all that share it run in one worker of pytest-xdist."""
+    if item.get_closest_marker("speech"):
+        return "speech"
+    return item.nodeid.partition("::")[0] if "make_shared_stack" in fixtures_of(item) else ""
+
+
+def spread(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Those that start processes among the others, so that not all workers wait at once; none comes near the end."""
+    starters = [item for item in items if fixtures_of(item) & STARTERS]
+    others = [item for item in items if not fixtures_of(item) & STARTERS]
+    step = 0.85 * len(others) / max(1, len(starters))
+    places = [(number * step, item) for number, item in enumerate(starters)]
+    places += [(number + 0.5, item) for number, item in enumerate(others)]
+    return [item for _, item in sorted(places, key=lambda place: place[0])]
+
+
+def runs_on_both(item: pytest.Item) -> bool:
+    """Whatever uses a database, but for those marked to whom it makes no difference which."""
+    uses_database = bool(fixtures_of(item) & DATABASE_FIXTURES) or item.get_closest_marker("django_db")
+    return bool(uses_database) and not item.get_closest_marker("any_database")
+
+
+def fixtures_of(item: pytest.Item) -> frozenset[str]:
+    return frozenset(getattr(item, "fixturenames", ()))

@@ -162,7 +162,7 @@ REFRAIN_KEY_PEPPERS = env.numbered_secrets("REFRAIN_KEY_PEPPERS", SECRET_KEY)
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # urls.py discovers its pages, which workers never need
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -25,6 +25,7 @@ from synth.api.voices import Engines, Voices
 from synth.api.warm import Warmings
 from ttsproject.health import healthz, metrics, readyz
 
+admin.autodiscover()
 urlpatterns = [
     path("v1/speech", speech, name="speech"),
     path("v1/speech/<str:speech_id>", SpeechDetail.as_view(), name="speech-detail"),

@@ -8,7 +8,7 @@ from synth.models.states import State
 from tests.api.caller import CHINESE, Caller, content, is_chinese, problem
 from tests.finished import Finished, finish, queue
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

@@ -110,6 +110,7 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
     return [finished.job.public_id, *([finished.entry_id] if case[1] != "DELETE" else [])]
 
 
+@pytest.mark.any_database
 def test_every_route_and_method_has_a_case() -> None:
     patterns: list[Any] = [route for route in get_resolver().url_patterns if str(route.pattern) in ROUTES]
     found = {
@@ -154,6 +155,7 @@ STRANGERS: dict[str, Callable[[World], str | None]] = {
 }
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("case", GUARDED, ids=" ".join)
 def test_no_key_and_every_bad_key_get_the_same_401(
     case: tuple[str, str], world: World, owner: Caller, finished: Finished
@@ -167,6 +169,7 @@ def test_no_key_and_every_bad_key_get_the_same_401(
     assert all(answer == answers["no key"] for answer in answers.values())
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("case", GUARDED, ids=" ".join)
 def test_a_key_without_the_scope_gets_403(case: tuple[str, str], owner: Caller, finished: Finished) -> None:
     _, token = service.issue_key(owner.member.tenant, "narrow", ALL - {scope_of(case)})
@@ -176,6 +179,7 @@ def test_a_key_without_the_scope_gets_403(case: tuple[str, str], owner: Caller, 
         assert scope_of(case) in problem(response)["detail"]
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("case", GUARDED, ids=" ".join)
 def test_a_suspended_tenant_gets_403(case: tuple[str, str], world: World, owner: Caller) -> None:
     response = ask(case, world.suspended.token)
@@ -222,6 +226,7 @@ def test_the_same_text_of_another_tenant_is_no_hit(owner: Caller, stranger: Call
     assert stranger.speak(text=OWNERS_TEXT).status_code == 202
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("case", UNUSED, ids=" ".join)
 def test_another_method_is_405_with_what_is_allowed(case: tuple[str, str], owner: Caller) -> None:
     response = ask(case, owner.member.token)

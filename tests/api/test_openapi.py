@@ -9,7 +9,7 @@ from django.test import Client
 
 from synth.spec import FIELDS
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 OPERATIONS = {
     ("/v1/speech", "get"): "listSpeech",

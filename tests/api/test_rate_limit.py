@@ -14,7 +14,7 @@ from tests.api.caller import Caller, problem
 from tests.finished import finish
 from tests.servers.redis import RedisServer
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 
 SLOW = 0.01  # requests a second: none comes back while a test runs
 

@@ -5,6 +5,7 @@ from django.test import Client
 
 from tests.world import World
 
+pytestmark = pytest.mark.any_database
 WAYS = ["/v1/speech", "/v1/voices", "/v1/nothing-is-here", "/files/none/at/all.wav"]
 
 

@@ -6,7 +6,7 @@ from synth import cards
 from synth.models import EngineCardRow
 from tests.api.caller import Caller
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 def test_every_voice_is_listed_by_the_name_that_a_request_takes(owner: Caller) -> None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from tests.conftest import StackMaker
 from tests.stack import Stack
 
 pytestmark = pytest.mark.stack
 
-TEXT = "Two processes know this."
+TEXTS = [f"Two processes know sentence {number}." for number in range(5)]
 
 
 class Doors:
-    """Both API processes."""
+    """Both API processes, asked for one text."""
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: Stack, text: str) -> None:
         self.stack = stack
+        self.text = text
         self.clients = [stack.client(child) for child in stack.children if child.port]
 
     def how(self, **body: object) -> list[str]:
@@ -40,20 +43,30 @@ class Doors:
         assert (answer.status_code, answer.json()["done"]) == (200, 1), answer.text
 
     def _ask(self, client: httpx.Client, **body: object) -> httpx.Response:
-        return client.post("/v1/speech", json={"text": TEXT, "wait": 0, **body})
+        return client.post("/v1/speech", json={"text": self.text, "wait": 0, **body})
 
 
-@pytest.fixture
-def doors(stack: Stack) -> Doors:
+@pytest.fixture(scope="module")
+def texts(make_shared_stack: StackMaker) -> Iterator[Doors]:
+    """Each test takes one, which is spoken already. Nobody can make it again: what is gone stays gone."""
+    stack = make_shared_stack()
     stack.api(2)
     (engine,) = stack.engine_worker()
     (io,) = stack.io_worker()
     stack.wait_for_engines()
-    made = Doors(stack)
-    made.told = made.speak()
-    # From here on nobody can make it again: what is gone stays gone.
+    every = [Doors(stack, text) for text in TEXTS]
+    for doors in every:
+        doors.speak()
     stack.kill(engine)
     stack.kill(io)
+    return iter(every)
+
+
+@pytest.fixture
+def doors(texts: Iterator[Doors]) -> Doors:
+    made = next(texts)
+    made.stack.redis.start()
+    made.told = made.speak()
     return made
 
 

@@ -19,8 +19,8 @@ from ttsproject.launch.supervisor import Service, Supervisor
 
 
 @pytest.mark.stack
-def test_whatever_is_killed_comes_back(launch: Callable[..., Launched]) -> None:
-    launched = launch()
+def test_whatever_is_killed_comes_back(launch_migrated: Callable[..., Launched]) -> None:
+    launched = launch_migrated()
     launched.wait_until_up()
     for name, mark in PROCESSES.items():
         victims = launched.like(mark)

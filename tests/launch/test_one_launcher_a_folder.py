@@ -10,8 +10,8 @@ from tests.launch.test_what_prevents_a_start import refused
 pytestmark = pytest.mark.stack
 
 
-def test_a_second_start_names_the_first_and_leaves_it_alone(launch: Callable[..., Launched]) -> None:
-    first = launch()
+def test_a_second_start_names_the_first_and_leaves_it_alone(launch_migrated: Callable[..., Launched]) -> None:
+    first = launch_migrated()
     first.wait_for("Started")
     processes = set(first.processes())
     sentence = refused(first.var)

@@ -12,8 +12,10 @@ pytestmark = pytest.mark.stack
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_everything_in_good_order(launch: Callable[..., Launched], number: signal.Signals) -> None:
-    launched = launch()
+def test_a_signal_stops_everything_in_good_order(
+    launch_migrated: Callable[..., Launched], number: signal.Signals
+) -> None:
+    launched = launch_migrated()
     launched.wait_until_up()
     assert len(launched.processes()) >= 7  # Redis, API and its worker, engine and its child, io, beat
     assert launched.end(number) == 0
@@ -29,16 +31,16 @@ def test_a_stop_while_it_still_starts_leaves_nothing_either(launch: Callable[...
     assert launched.processes() == {}
 
 
-def test_a_killed_launcher_takes_everything_with_it(launch: Callable[..., Launched]) -> None:
-    launched = launch()
+def test_a_killed_launcher_takes_everything_with_it(launch_migrated: Callable[..., Launched]) -> None:
+    launched = launch_migrated()
     launched.wait_until_up()
     launched.end(signal.SIGKILL)
     wait_until(lambda: not launched.processes(), seconds=10, what=str(launched.processes()))
 
 
-def test_what_does_not_listen_is_killed(launch: Callable[..., Launched]) -> None:
+def test_what_does_not_listen_is_killed(launch_migrated: Callable[..., Launched]) -> None:
     """A stopped process cannot act on SIGTERM; a second Ctrl-C does not wait for it."""
-    launched = launch()
+    launched = launch_migrated()
     launched.wait_until_up()
     (frozen,) = launched.like("--queues io")
     os.kill(frozen, signal.SIGSTOP)

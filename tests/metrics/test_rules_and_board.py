@@ -15,7 +15,7 @@ from tests.metrics.scraping import parse
 from tests.synth.savings.world import MONDAY, measured
 from tests.world import World, world  # noqa: F401 - a fixture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 RULES: list[dict[str, Any]] = [
     rule

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 from django.test import Client
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 TOKEN = "of-the-monitor"
 
 

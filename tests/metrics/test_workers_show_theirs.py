@@ -7,7 +7,7 @@ from tests.metrics.scraping import Samples, parse, value
 from tests.servers.ports import free_port
 from tests.stack import Stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.any_database]
 TEXT = "One sentence. And another one."
 
 

@@ -1,4 +1,4 @@
-"""Fresh databases with a tenant in them, copied from one that is migrated once; every stack gets its own."""
+"""Fresh databases with tenants in them, copied from one that is migrated once; every stack gets its own."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Seeded:
-    """A database, and the tokens of its two tenants' keys."""
+    """A database, and the tokens of its tenants' keys. The spares are for tests that suspend or revoke."""
 
     url: str
     owner: str
     stranger: str
+    spares: tuple[str, ...]
 
 
 class SeededDatabases:
@@ -57,4 +58,5 @@ class SeededDatabases:
         )
         if done.returncode:
             raise RuntimeError(f"the database could not be seeded:\n{done.stderr}")
-        return Seeded(url, **json.loads(done.stdout.splitlines()[-1]))
+        tokens = json.loads(done.stdout.splitlines()[-1])
+        return Seeded(url, tokens["owner"], tokens["stranger"], tuple(tokens["spares"]))

@@ -1,4 +1,4 @@
-"""Migrates the database that DATABASE_URL names and makes two tenants in it; prints their tokens as JSON.
+"""Migrates the database that DATABASE_URL names and makes tenants in it; prints their tokens as JSON.
 
 `databases.py` runs it as a process of its own.
 """
@@ -7,6 +7,8 @@ import json
 import os
 
 import django
+
+SPARES = 5
 
 
 def main() -> None:
@@ -18,8 +20,12 @@ def main() -> None:
     from tenants.scopes import ALL
 
     call_command("migrate", verbosity=0)
-    tokens = {name: service.issue_key(service.create_tenant(name), "tests", ALL)[1] for name in ("owner", "stranger")}
-    print(json.dumps(tokens))
+
+    def token(name: str) -> str:
+        return service.issue_key(service.create_tenant(name), "tests", ALL)[1]
+
+    spares = [token(f"spare{number}") for number in range(SPARES)]
+    print(json.dumps({"owner": token("owner"), "stranger": token("stranger"), "spares": spares}))
 
 
 if __name__ == "__main__":

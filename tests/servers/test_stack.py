@@ -7,7 +7,7 @@ import pytest
 
 from tests.stack import Stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.any_database]
 
 
 def test_it_speaks_through_every_process_and_counts_the_runs(stack: Stack) -> None:

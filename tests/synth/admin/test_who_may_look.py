@@ -10,7 +10,7 @@ from tests.synth.admin.pages import LISTS, list_of, page_of
 from tests.synth.admin.rows import CHINESE, make_entry, make_work, publish_card
 from tests.world import World
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from synth.types import Pcm
 
+OF_AN_INPUT = r"Duration: .*bitrate: (\d+) kb/s\n\s+Stream #\d+:0.*?: Audio: (\w+).*?(?:, (\d+) kb/s)?\n"
 INSTALL = "is not installed; the audio tests need it: apt-get install -y ffmpeg"
 
 
@@ -61,6 +64,35 @@ def decoded(data: bytes, tmp_path: Path, *, rate: int) -> Pcm:
     command = [tool("ffmpeg"), "-v", "error", "-i", str(file), "-f", "f32le", "-ac", "1", "-ar", str(rate), "-"]
     played = subprocess.run(command, check=True, capture_output=True).stdout
     return Pcm(np.frombuffer(played, dtype="<f4").astype(np.float32), rate)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What ffmpeg says of a clip: its codec, the bits per second of file and stream (0: not told), what it plays."""
+
+    codec: str
+    file_bitrate: int
+    stream_bitrate: int
+    samples: np.ndarray
+
+
+def played(clips: Sequence[bytes], tmp_path: Path, *, rate: int) -> list[Played]:
+    """All by one ffmpeg, since to start it costs more than to decode a clip."""
+    files = [tmp_path / f"clip{number}" for number in range(len(clips))]
+    command = [tool("ffmpeg"), "-hide_banner", "-nostdin"]
+    for file, data in zip(files, clips, strict=True):
+        file.write_bytes(data)
+        command += ["-i", str(file)]
+    for number, file in enumerate(files):
+        command += ["-map", f"{number}:a", "-f", "f32le", "-ac", "1", "-ar", str(rate), f"{file}.f32"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    inputs = re.findall(
+        r"Duration: .*bitrate: (\d+) kb/s\n\s+Stream #\d+:0.*?: Audio: (\w+).*?(?:, (\d+) kb/s)?\n", said
+    )
+    return [
+        Played(codec, 1000 * int(of_file), 1000 * int(of_stream or 0), np.fromfile(f"{file}.f32", dtype="<f4"))
+        for file, (of_file, codec, of_stream) in zip(files, inputs, strict=True)
+    ]
 
 
 def ebur128(pcm: Pcm) -> tuple[float, float]:

@@ -16,6 +16,8 @@ from tests.synth.cache.counting import RoundTrips, round_trips
 from tests.synth.cache.test_rules_act_at_once import renewals_done
 from tests.world import World
 
+pytestmark = pytest.mark.any_database
+
 
 @pytest.fixture
 def warm(ask, finished: Finished) -> Finished:

@@ -10,6 +10,8 @@ from synth.spec import SpeechRequest
 from synth.types import CacheMode, Delivery
 from tests.finished import Finished
 
+pytestmark = pytest.mark.any_database
+
 
 @pytest.fixture(params=[-1, 0])
 def limit(request: pytest.FixtureRequest, finished: Finished, settings) -> bool:

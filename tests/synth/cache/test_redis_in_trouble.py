@@ -16,6 +16,7 @@ from tests.servers.redis import RedisServer
 from tests.servers.tcp_proxy import TcpProxy
 from tests.synth.cache import asking
 
+pytestmark = pytest.mark.any_database
 TENANT = TenantRef(UUID(int=1))
 BOUND = 20.0  # seconds; far above every time-out together, far below a hang
 

@@ -12,6 +12,7 @@ from tests.finished import Finished
 from tests.servers.ports import free_port
 from tests.servers.redis import RedisServer
 
+pytestmark = pytest.mark.any_database
 PAUSE = 0.05
 PATIENCE = 60.0
 NAME = "the refusing Redis"

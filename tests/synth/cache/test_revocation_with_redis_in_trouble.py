@@ -10,6 +10,8 @@ from tests.finished import Finished
 from tests.servers.redis import RedisServer
 from tests.world import World
 
+pytestmark = pytest.mark.any_database
+
 
 @pytest.fixture
 def warm(ask, finished: Finished) -> None:

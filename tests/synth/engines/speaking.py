@@ -9,9 +9,9 @@ from synth.types import EngineCard, Manner, Segment
 
 ENGINES = ExtensionPoint("synth.engines")
 SENTENCES = {
-    "zh": "今天天气很好，我们一起去公园散步吧。",
-    "en": "The weather is lovely today, so let us walk in the park.",
-    "ja": "今日はとても天気がいいので、公園を散歩しましょう。",
+    "zh": "今天我们去公园散步吧。",
+    "en": "Let us walk in the park.",
+    "ja": "公園を散歩しましょう。",
 }
 FOREIGN = {"Hani": "你好", "Hira": "ありがとう", "Kana": "カタカナ", "Latn": "hello", "Hang": "안녕", "Cyrl": "привет"}
 

@@ -65,8 +65,14 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def put_into(row: Synthesis | Rendering | Job, state: State, **fields: object) -> None:
-    type(row).objects.filter(id=row.id).update(state=state, **fields)
-    row.refresh_from_db()
+    fields["state"] = state
+    type(row).objects.filter(id=row.id).update(**fields)
+    for name, value in fields.items():
+        setattr(row, name, value)
+
+
+def states_of(rows: tuple[Synthesis, Rendering, Job]) -> list[str]:
+    return [type(row).objects.values_list("state", flat=True).get(id=row.id) for row in rows]
 
 
 @pytest.fixture
@@ -91,7 +97,7 @@ def test_no_operation_makes_a_move_that_is_not_allowed(rows, operation, lapsed):
             put_into(rows[2], of_rendering if of_rendering in ENDED else State.QUEUED)
             RenderingPart.objects.update(digest=digest, synthesis=rows[0])
             OPERATIONS[operation](*rows)
-            after = [type(row).objects.get(id=row.id).state for row in rows]
+            after = states_of(rows)
             transaction.set_rollback(True)
         for row, now in zip(rows, after, strict=True):
             before = State(row.state)
@@ -111,5 +117,5 @@ def test_doing_work_of_an_ended_row_changes_nothing(rows, engine, state):
     synthesize(sentence, engine)
     RenderingPart.objects.update(digest="e" * 64)
     render(rendering)
-    assert {type(row).objects.get(id=row.id).state for row in rows} == {state}
+    assert set(states_of(rows)) == {state}
     assert not Entry.objects.exists()
