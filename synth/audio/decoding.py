@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from synth.audio import m4a
+from synth.audio import m4a, mpeg
 from synth.audio.references import ReferenceLimits, ReferenceRefused
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ WAV_CODECS = frozenset({"PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE
 PADDING_S = 0.1
 # What libsndfile says where a stream does not tell its length.
 UNKNOWN_LENGTH = 1 << 62
-WAV_STREAMED = frozenset({0, 0xFFFFFFFF, 0x7FFFFFFF, 0x7FFFF000, 0x80000000})
+WAV_STREAMED = frozenset({0xFFFFFFFF, 0x7FFFFFFF, 0x7FFFF000, 0x80000000})
 MOST_MISSING = 0.02
 LAST_PAGE = 0x04
 
@@ -43,8 +43,12 @@ def decode(data: bytes, container: str, *, limits: ReferenceLimits) -> Sound:
         return Sound(channels, rate)
     import soundfile
 
+    if container == "mp3" and not mpeg.tells_length(data):
+        data = mpeg.with_length(data, seconds=limits.longest + 1)
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as file:
+            # Else soundfile trusts the declared length, and seeks to it, which a stream of unknown length cannot.
+            file.seekable = lambda: False
             _check_kind(file, container)
             _check_shape(file.samplerate, file.channels, limits)
             return _read(file, data, container, limits=limits)
@@ -75,7 +79,7 @@ def _read(file: Any, data: bytes, container: str, *, limits: ReferenceLimits) ->
     declared = int(file.frames)
     most = round((limits.longest + 2 * PADDING_S) * file.samplerate)
     try:
-        channels = file.read(min(declared, most), dtype="float32", always_2d=True)
+        channels = file.read(most, dtype="float32", always_2d=True)
     except soundfile.SoundFileError as error:
         raise ReferenceRefused("truncated") from error
     _check_length(len(channels), file.samplerate, declared=declared, limits=limits)
@@ -98,8 +102,6 @@ def _breaks_off(data: bytes, container: str, *, declared: int, heard: int) -> bo
         return _wav_misses_data(data)
     if container == "ogg":
         return not _ogg_has_last_page(data)
-    if container == "mp3" and not any(tag in data[:256] for tag in (b"Xing", b"Info")):
-        return False  # the length is guessed from the bitrate of the first frames
     return declared < UNKNOWN_LENGTH and heard < declared * (1 - MOST_MISSING)
 
 

@@ -77,9 +77,10 @@ def signal_to_noise(pcm: Pcm) -> float:
     """An estimate in dB: the 95th percentile of the frames' power over the 10th.
 
     Speech pauses, and closes the mouth for stops, so one frame of 20 ms in ten holds hardly more than the room: the
-    idea of NIST's STNR, which reads noise and speech from a histogram of frame powers. It stands some 6 dB above the
-    ratio of the means, since it compares with the loud parts. Zeros that an editor or a gate put in are left out,
-    or they would pass for a silent room.
+    idea of NIST's STNR, which reads noise and speech from a histogram of frame powers. On clean speech with white or
+    pink noise added at 0 to 30 dB it reads 3 to 8 dB more than that, since it compares with the loud parts; clean
+    speech reads 28 and up, in a hard room 20. Zeros that an editor or a gate put in are left out, or they would pass
+    for a silent room.
     """
     powers = _frame_powers(pcm)
     return _ratio_db(powers, _sounding(pcm, powers))

@@ -52,7 +52,7 @@ class ReferenceLimits:
     kept_rate: int = 48_000
     max_channels: int = 2
     least_sound: float = 1.0
-    least_snr_db: float = 12.0
+    least_snr_db: float = 15.0
     seconds_of_work: float = 20.0
     cpu_seconds: int = 10
     address_space: int = 768 * 1024 * 1024
