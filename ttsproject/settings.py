@@ -124,6 +124,13 @@ REFRAIN = {
     "ENGINE_WATTS": env.by_engine("REFRAIN_ENGINE_WATTS"),
     "ENGINE_THREADS": env.integer("REFRAIN_ENGINE_THREADS", 1, minimum=1),
     "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
+    # Engine -> its own settings, as strings.
+    "ENGINE_OPTIONS": {
+        "kokoro": {
+            "directory": env.text("REFRAIN_KOKORO_DIR"),
+            "voices": env.text("REFRAIN_KOKORO_VOICES"),
+        },
+    },
     "STORAGE": env.text("REFRAIN_STORAGE", "files"),
     "STORAGE_OPTIONS": {
         "files": {

@@ -2,10 +2,7 @@
 
 from functools import cache
 
-import pytest
-
-from synth.engines import kokoro
-from synth.engines.base import Engine
+from synth.engines.base import NO_OPTIONS, Engine
 from synth.errors import EngineUnavailable
 from synth.extensions import Broken, ExtensionPoint
 from synth.types import EngineCard, Manner, Segment
@@ -21,11 +18,8 @@ FOREIGN = {"Hani": "你好", "Hira": "ありがとう", "Kana": "カタカナ", 
 
 @cache
 def loaded(name: str) -> Engine:
-    """The engine, loaded once a test run with one thread; as it is packaged, whatever the first test has set."""
-    with pytest.MonkeyPatch.context() as environment:
-        for variable in (kokoro.DIRECTORY, kokoro.VOICES):
-            environment.delenv(variable, raising=False)
-        engine: Engine = ENGINES.load(name).ENGINE(threads=1)
+    """The engine as it is packaged, loaded once a test run with one thread."""
+    engine: Engine = ENGINES.load(name).ENGINE(threads=1, options=NO_OPTIONS)
     return engine
 
 
