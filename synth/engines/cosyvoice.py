@@ -18,6 +18,7 @@ from synth.engines._cosyvoice_voices import NAME, default_voices, languages_of, 
 from synth.engines._cosyvoice_ways import FIRST, THIRD, Way, cloned, own
 from synth.engines._requests import loading, version_digest
 from synth.engines._scripts import Unspeakable
+from synth.engines.base import NO_OPTIONS
 from synth.errors import Permanent, Retryable
 from synth.types import Cloning, EngineCard, Manner, Pcm, Reference, Segment, SpeedRange
 
@@ -31,7 +32,6 @@ PACKAGES = ("torch", "torchaudio", "transformers", "onnxruntime")
 DEFAULT_SEED = 0
 WARM_UP = "你好，世界。"
 _NO_REFERENCES: Mapping[str, Reference] = MappingProxyType({})
-NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 class CosyVoice:
