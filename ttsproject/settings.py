@@ -127,6 +127,15 @@ REFRAIN = {
     "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
     # Engine -> its own settings, as strings.
     "ENGINE_OPTIONS": {
+        "cosyvoice": {
+            "code": env.text("REFRAIN_COSYVOICE_CODE"),
+            "matcha": env.text("REFRAIN_COSYVOICE_MATCHA"),
+            "model_dir": env.text("REFRAIN_COSYVOICE_MODEL_DIR"),
+            "variant": env.text("REFRAIN_COSYVOICE_VARIANT", "auto"),
+            "device": env.text("REFRAIN_COSYVOICE_DEVICE", "auto"),
+            "fp16": env.text("REFRAIN_COSYVOICE_FP16", "no"),
+            "stream": env.text("REFRAIN_COSYVOICE_STREAM", "no"),
+        },
         "kokoro": {
             "directory": env.text("REFRAIN_KOKORO_DIR"),
             "voices": env.text("REFRAIN_KOKORO_VOICES"),

@@ -15,14 +15,14 @@ _OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "ORT_DISABLE
 
 
 @contextmanager
-def loading(name: str) -> Iterator[None]:
+def loading(name: str, *, requirements: str = "requirements/engines.txt") -> Iterator[None]:
     """Offline while an engine loads; a missing package or file becomes EngineUnavailable with its name."""
     os.environ.update(_OFFLINE)
     try:
         yield
     except ImportError as error:
-        hint = "install requirements/engines.txt"
-        raise EngineUnavailable(f"{name} needs {error.name or error}, which is not installed: {hint}") from error
+        missing = error.name or error
+        raise EngineUnavailable(f"{name} needs {missing}, which is not installed: install {requirements}") from error
     except OSError as error:
         raise EngineUnavailable(f"{name} cannot read its model: {error}") from error
 

@@ -1,4 +1,4 @@
-"""Makes .venv and installs a requirements file into it, unless exactly that was done before.
+"""Makes an environment (.venv, or the one named) and installs a requirements file into it, unless that was done before.
 
 `make` runs this file by itself with the system's Python, so it needs the standard library alone.
 """
@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = ROOT / ".venv"
-PYTHON = ENVIRONMENT / "bin" / "python"
+DEFAULT = ".venv"
 
 
 def main() -> int:
@@ -22,22 +21,24 @@ def main() -> int:
     if importlib.util.find_spec("ensurepip") is None:
         print("Python's venv is missing. On Debian or Ubuntu: apt-get install python3-venv", file=sys.stderr)
         return 1
-    ENVIRONMENT.mkdir(exist_ok=True)
-    with (ENVIRONMENT / "install.lock").open("w") as lock:
+    environment = ROOT / (sys.argv[2] if len(sys.argv) > 2 else DEFAULT)
+    environment.mkdir(parents=True, exist_ok=True)
+    with (environment / "install.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return install(requirements)
+        return install(requirements, environment)
 
 
-def install(requirements: Path) -> int:
-    stamp = ENVIRONMENT / f"{requirements.stem}.sha256"
+def install(requirements: Path, environment: Path) -> int:
+    python = environment / "bin" / "python"
+    stamp = environment / f"{requirements.stem}.sha256"
     wanted = digest(requirements)
-    if _works() and stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
+    if _works(python) and stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
         return 0
-    if not _works():
-        print("Making .venv ...", flush=True)
-        venv.create(ENVIRONMENT, with_pip=True, clear=False, symlinks=True)
+    if not _works(python):
+        print(f"Making {environment.relative_to(ROOT)} ...", flush=True)
+        venv.create(environment, with_pip=True, clear=False, symlinks=True)
     print(f"Installing {requirements.relative_to(ROOT)}: once, about a minute or two ...", flush=True)
-    pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r", str(requirements)]
+    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r", str(requirements)]
     if subprocess.run(pip, check=False).returncode:  # noqa: S603 - all words are ours
         print(f"{requirements.relative_to(ROOT)} could not be installed: see the lines above.", file=sys.stderr)
         return 1
@@ -61,9 +62,9 @@ def _with_included(requirements: Path) -> Iterator[Path]:
             yield from _with_included(requirements.parent / name.strip())
 
 
-def _works() -> bool:
-    command = [str(PYTHON), "-c", "import pip"]
-    return PYTHON.exists() and subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603
+def _works(python: Path) -> bool:
+    command = [str(python), "-c", "import pip"]
+    return python.exists() and subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603
 
 
 if __name__ == "__main__":
