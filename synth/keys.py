@@ -8,14 +8,13 @@ from typing import Any
 
 import orjson
 
-from synth.types import EngineCard, Manner, Segment, Spec, Voice
+from synth.types import CLONED, EngineCard, Manner, Segment, Spec, Voice
 from tenants.types import TenantRef
 
 KEY_SCHEMA = 1
 LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
 REDIS_FORMAT = 1
 MAX_SLOTS = 20_000
-CLONED = "ref:"  # how the fingerprints of tenants' own voices begin
 USAGE_TENANTS = f"rf{REDIS_FORMAT}:usage-tenants"  # the one name without a tenant: who may have a usage stream
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-REFERENCE = "ref:"
+CLONED = "ref:"  # how the fingerprints of tenants' own voices begin
 
 
 class CacheMode(StrEnum):
@@ -30,7 +30,7 @@ class Delivery(StrEnum):
 class Voice:
     """A voice of one engine. `fingerprint` is a digest of what makes its sound (style vector, reference samples).
 
-    A tenant's own, made from a reference that it uploaded, has a fingerprint that begins with `REFERENCE`.
+    A tenant's own, made from a reference that it uploaded, has a fingerprint that begins with `CLONED`.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Voice:
 
     @property
     def cloned(self) -> bool:
-        return self.fingerprint.startswith(REFERENCE)
+        return self.fingerprint.startswith(CLONED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ import hashlib
 import struct
 
 from synth.audio.samples import to_int16
-from synth.types import Pcm
+from synth.types import CLONED, Pcm
 
-PREFIX = "ref:"
 HEX_DIGITS = 32
 
 
@@ -19,4 +18,4 @@ def fingerprint(pcm: Pcm) -> str:
     """
     digest = hashlib.sha256(struct.pack("<I", pcm.sample_rate))
     digest.update(to_int16(pcm.samples).astype("<i2", copy=False).tobytes())
-    return PREFIX + digest.hexdigest()[:HEX_DIGITS]
+    return CLONED + digest.hexdigest()[:HEX_DIGITS]

@@ -15,7 +15,6 @@ from synth.audio.pcm import to_flac
 from synth.audio.references import ReferenceAudio, ReferenceLimits, ReferenceRefused
 from synth.conf import conf
 from synth.errors import ObjectMissing, Retryable, WorkError
-from synth.keys import CLONED
 from synth.models import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.clock import database_now
 from synth.models.states import State
@@ -27,6 +26,7 @@ from synth.service.endings import Failure, give_back
 from synth.service.erasing import erase, erase_files
 from synth.service.voices import note
 from synth.stored import upload_object, voice_object
+from synth.types import CLONED
 from tenants.errors import untranslated as _
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
