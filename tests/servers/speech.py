@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import io
 import json
+import socket
 import socketserver
 import struct
 import threading
@@ -79,6 +81,7 @@ class SpeechServer:
         self.stopping.set()
         self._server.shutdown()
         self._server.server_close()
+        self._server.drop_connections()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -123,6 +126,27 @@ class _Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     block_on_close = False
     owner: SpeechServer
+
+    def __init__(self, *args: Any) -> None:
+        self._open: set[socket.socket] = set()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def drop_connections(self) -> None:
+        """Those that are kept open, too: a server that has ended answers nobody."""
+        for request in tuple(self._open):
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, *_: object) -> None:
+        """A client that hangs up is what some tests are about."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -1,5 +1,6 @@
 """What the engine tests share: the installed engines, one sentence a language, and segments made from a card."""
 
+import os
 from functools import cache
 
 from synth.engines.base import NO_OPTIONS, Engine
@@ -8,7 +9,8 @@ from synth.extensions import Broken, ExtensionPoint
 from synth.types import EngineCard, Manner, Segment
 from tests.servers.speech import SpeechServer
 
-ENGINES = ExtensionPoint("synth.engines")
+PACKAGES = tuple(os.environ.get("REFRAIN_ENGINE_PACKAGES", "synth.engines").split(","))
+ENGINES = ExtensionPoint(*PACKAGES)
 SENTENCES = {
     "zh": "今天我们去公园散步吧。",
     "en": "Let us walk in the park.",
