@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from synth.engines.base import Engine
 from synth.engines.openai_http import OpenAiHttp
 from synth.errors import WorkError
 from synth.types import Pcm, Segment
@@ -24,7 +25,7 @@ def engine_of(server: SpeechServer, **options: str) -> Iterator[OpenAiHttp]:
         engine.close()
 
 
-def said(engine: OpenAiHttp, text: str = TEXT, *, language: str = "en", speed: float = 1.0) -> Segment:
+def said(engine: Engine, text: str = TEXT, *, language: str = "en", speed: float = 1.0) -> Segment:
     return segment(engine.card, text, language=language, speed=speed)
 
 

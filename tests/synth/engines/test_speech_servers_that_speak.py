@@ -10,6 +10,7 @@ from synth.engines.base import StreamingEngine, pieces
 from synth.errors import Permanent
 from tests.servers.speech import MODEL, RATE, UNKNOWN, Answer, SpeechServer, encoded, streamed_wav, tone
 from tests.synth.engines.remote import KEY, TEXT, engine_of, said, spoken
+from tests.synth.engines.speaking import loaded, missing
 
 HEARD = tone({"input": TEXT, "voice": "tone_a"})
 
@@ -162,3 +163,14 @@ def test_a_kept_connection_that_the_server_has_closed_is_no_failure(server: Spee
         with SpeechServer(port=port) as again:
             again.answers = kept
             assert engine.synthesize(said(engine)).duration > 0
+
+
+@pytest.mark.speech
+def test_a_voice_sounds_the_same_behind_a_server(server: SpeechServer) -> None:
+    if reason := missing("hibari"):
+        pytest.skip(reason)
+    hibari = loaded("hibari")
+    server.speaker = lambda asked: hibari.synthesize(said(hibari, asked["input"], speed=asked["speed"])).samples
+    alone = hibari.synthesize(said(hibari, TEXT, speed=1.2))
+    with engine_of(server) as engine:
+        assert np.allclose(engine.synthesize(said(engine, speed=1.2)).samples, alone.samples, atol=1e-4)
