@@ -72,6 +72,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=SQLITE,
         help="where rows live; with postgresql only those tests run to which the database can make a difference",
     )
+    parser.addoption(
+        "--engine-packages", default="", help="what REFRAIN_ENGINE_PACKAGES is in this run: whose engines are tested"
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -80,6 +83,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     early_config.stash[TEST_RUN] = test_run
     try:
         test_run.start()
+        if packages := early_config.known_args_namespace.engine_packages:
+            os.environ["REFRAIN_ENGINE_PACKAGES"] = packages
         return (yield)
     except BaseException:
         test_run.stop()

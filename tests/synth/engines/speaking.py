@@ -1,13 +1,16 @@
 """What the engine tests share: the installed engines, one sentence a language, and segments made from a card."""
 
+import os
 from functools import cache
 
 from synth.engines.base import NO_OPTIONS, Engine
 from synth.errors import EngineUnavailable
 from synth.extensions import Broken, ExtensionPoint
 from synth.types import EngineCard, Manner, Segment
+from tests.servers.speech import SpeechServer
 
-ENGINES = ExtensionPoint("synth.engines")
+PACKAGES = tuple(os.environ.get("REFRAIN_ENGINE_PACKAGES", "synth.engines").split(","))
+ENGINES = ExtensionPoint(*PACKAGES)
 SENTENCES = {
     "zh": "今天我们去公园散步吧。",
     "en": "Let us walk in the park.",
@@ -19,8 +22,15 @@ FOREIGN = {"Hani": "你好", "Hira": "ありがとう", "Kana": "カタカナ", 
 @cache
 def loaded(name: str) -> Engine:
     """The engine as it is packaged, loaded once a test run with one thread."""
-    engine: Engine = ENGINES.load(name).ENGINE(threads=1, options=NO_OPTIONS)
+    options = speech_server().options() if name == "openai_http" else NO_OPTIONS
+    engine: Engine = ENGINES.load(name).ENGINE(threads=1, options=options)
     return engine
+
+
+@cache
+def speech_server() -> SpeechServer:
+    """For the engine that speaks by a server; it ends with the test run."""
+    return SpeechServer().start()
 
 
 @cache

