@@ -1,6 +1,8 @@
 """A decoder that crashes, hangs, eats memory or lies is a refusal; it sees nothing of the worker and leaves nothing."""
 
+import json
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -18,9 +20,10 @@ from .uploads import LIMITS, file_of, spoken
 
 GOOD = file_of(spoken(), "WAV")
 READ_IT = "import sys; data = sys.stdin.buffer.read(); "
+SEEN = {"PYTHONPATH": str(CODE)}
 # What a decoder does in its process, once that is confined, in place of decoding.
 INSIDE = """
-import os, socket, sys
+import os, socket, sys, time
 from synth.audio import sandbox
 def read_reference(data, *, limits):
     {body}
@@ -157,6 +160,14 @@ def test_neither_django_nor_celery_is_in_there() -> None:
     assert _code(_inside(f"os.kill(os.getpid(), 11 if {heavy} else 9)")) == "too_costly"
 
 
+def test_it_ends_by_itself_where_its_worker_was_killed() -> None:
+    """Nobody is left then who would end it."""
+    limits = json.dumps({"seconds_of_work": 0.0})  # the alarm is five seconds later
+    command = [*_inside("while True: time.sleep(1)"), limits]
+    ran = subprocess.run(command, check=False, input=GOOD, capture_output=True, env=SEEN, timeout=60)
+    assert ran.returncode == -signal.SIGALRM
+
+
 def test_standing_in_another_folder_does_not_choose_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "synth").mkdir()
     (tmp_path / "synth" / "__init__.py").write_text("raise SystemExit(1)")
@@ -184,6 +195,9 @@ WHOLE = answers.accepted(read_reference(GOOD))
         answers._framed({"code": "<b>anything</b>", "params": {}}),
         answers._framed({"code": "too_short", "params": {}}),
         answers._framed({"code": "too_short", "params": {"seconds": "x" * 500, "least": 3}}),
+        answers._framed({"code": "too_short", "params": {"seconds": float("nan"), "least": 3}}),
+        answers._framed({"code": "too_short", "params": {"seconds": [1], "least": {}}}),
+        answers._framed({"code": "too_short", "params": {"seconds": 1, "least": 10**400}}),
         answers._framed({"code": ["too_short"], "params": {}}),
         answers._framed({"code": "bomb", "params": None}),
         answers._framed({"format": "exe", "rate": 24000, "snr_db": 30.0}) + bytes(4 * 48000),
