@@ -78,12 +78,18 @@ def _refusal(header: dict[str, Any]) -> ReferenceRefused:
     code, params = header["code"], header.get("params")
     if not isinstance(code, str) or code not in REFUSALS or not isinstance(params, dict):
         raise ValueError("the answer refuses for no reason of ours")
-    if any(len(str(value)) > MAX_PARAM for value in params.values()):
+    if not all(_is_plain(value) for value in params.values()):
         raise ValueError("the answer's refusal holds too much")
     try:
         return ReferenceRefused(code, params)
     except KeyError as error:
         raise ValueError("the answer's refusal lacks a figure") from error
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str | int) and len(str(value)) <= MAX_PARAM
 
 
 def _values(samples: bytes) -> Any:

@@ -49,5 +49,8 @@ def _mixed_down(channels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _as_kept(samples: NDArray[np.float32], rate: int, *, kept_rate: int) -> Pcm:
-    pcm = resample(Pcm(samples, rate), min(rate, kept_rate))
+    import numpy as np
+
+    within = np.clip(samples, -1.0, 1.0)  # a file of floats may hold a stray value of any size
+    pcm = resample(Pcm(within, rate), min(rate, kept_rate))
     return Pcm(from_int16(to_int16(pcm.samples)), pcm.sample_rate)

@@ -3,6 +3,7 @@
 from tests.faults import (
     cache_away,
     dying_web,
+    hostile_uploads,
     killed_workers,
     long_runs,
     poison,
@@ -23,5 +24,6 @@ ROWS: dict[str, Row] = {
         waiters.ROW,
         cache_away.ROW,
         storage_away.ROW,
+        hostile_uploads.ROW,
     )
 }
