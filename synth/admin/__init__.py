@@ -10,8 +10,10 @@ from synth.admin.renderings import RenderingAdmin
 from synth.admin.savings import SavingsAdmin
 from synth.admin.syntheses import SynthesisAdmin
 from synth.admin.usage import UsageAdmin
+from synth.admin.voices import ClonedVoiceAdmin, VoiceEventAdmin, VoiceSettingsAdmin
 
 __all__ = [
+    "ClonedVoiceAdmin",
     "CurationActionAdmin",
     "EngineCardAdmin",
     "EntryAdmin",
@@ -23,4 +25,6 @@ __all__ = [
     "SavingsAdmin",
     "SynthesisAdmin",
     "UsageAdmin",
+    "VoiceEventAdmin",
+    "VoiceSettingsAdmin",
 ]
