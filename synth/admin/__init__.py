@@ -11,8 +11,10 @@ from synth.admin.renderings import RenderingAdmin
 from synth.admin.savings import SavingsAdmin
 from synth.admin.syntheses import SynthesisAdmin
 from synth.admin.usage import UsageAdmin
+from synth.admin.voices import ClonedVoiceAdmin, VoiceEventAdmin, VoiceSettingsAdmin
 
 __all__ = [
+    "ClonedVoiceAdmin",
     "CurationActionAdmin",
     "EngineCardAdmin",
     "EntryAdmin",
@@ -25,4 +27,6 @@ __all__ = [
     "SavingsAdmin",
     "SynthesisAdmin",
     "UsageAdmin",
+    "VoiceEventAdmin",
+    "VoiceSettingsAdmin",
 ]

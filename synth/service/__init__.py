@@ -15,7 +15,7 @@ from synth.service.speaking import Speech, cancel, recall, remake, signed_url, s
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 from synth.service.voice_work import drain_voices
-from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice
+from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice, voice_url
 from synth.service.warming import warm
 
 __all__ = [
@@ -56,5 +56,6 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "voice_url",
     "warm",
 ]

@@ -19,7 +19,7 @@ from synth.models.clock import database_now
 from synth.models.states import State
 from synth.service.curation import Actor
 from synth.service.erasing import erase
-from synth.stored import upload_object
+from synth.stored import upload_object, voice_object
 from tenants.errors import NotFound
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
@@ -28,6 +28,7 @@ MOST_VOICES = 1_000
 # Uploads that a process holds in its memory at a time, each up to REFRAIN_VOICE_UPLOAD_LIMIT.
 _in_memory = threading.BoundedSemaphore(2)
 STORED_WITHIN = timedelta(minutes=15)
+URL_SECONDS = 300
 Kind = VoiceEvent.Kind
 
 
@@ -96,6 +97,12 @@ def delete_voice(tenant: TenantRef, text: str, *, actor: Actor) -> None:
         raise_versions([tenant.id])
     if not erase(row):
         wiring.doorbell().ring_voices()
+
+
+def voice_url(row: ClonedVoice) -> str:
+    """A temporary URL of the sound of a ready voice, for operators: no answer of the API holds one."""
+    name = voice_object(TenantRef(row.tenant_id), row.id, row.digest)
+    return wiring.object_store().url(name, expires_in=URL_SECONDS)
 
 
 def note(row: ClonedVoice, kind: str, *, actor: Actor | None = None, **details: Any) -> None:

@@ -12,12 +12,13 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from synth.models import CurationAction, LexiconWord
+from synth.models import ClonedVoice, CurationAction, LexiconWord
 from tenants import keys, service
 from tenants.models import ApiKey
 from tenants.scopes import ALL, CACHE_READ, CACHE_WRITE, SPEECH_READ, SPEECH_WRITE, VOICES_READ, VOICES_WRITE
 from tests.api.caller import TEXT, Caller, content, problem
 from tests.finished import Finished, finish
+from tests.recordings import form
 from tests.world import World
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE")
@@ -27,11 +28,12 @@ OWNERS_TEXT = "The owner's own words."
 
 @dataclass(frozen=True)
 class Case:
-    """What a good caller gets, and by which scope."""
+    """What a good caller gets, and by which scope. `is_form`: what is sent is an upload."""
 
     scope: str
     status: int = 200
     body: dict[str, Any] | None = None
+    is_form: bool = False
 
 
 NOTHING = {"filter": {"voice": "nobody"}}
@@ -54,6 +56,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/cache/misses", "GET"): Case(CACHE_READ),
     ("v1/cache/misses/examples", "GET"): Case(CACHE_READ),
     ("v1/voices", "GET"): Case(VOICES_READ),
+    ("v1/voices", "POST"): Case(VOICES_WRITE, 202, is_form=True),
+    ("v1/voices/<str:voice_id>", "GET"): Case(VOICES_READ),
+    ("v1/voices/<str:voice_id>", "DELETE"): Case(VOICES_WRITE, 204),
     ("v1/engines", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "POST"): Case(VOICES_WRITE, body={"text": "SQL", "alias": "sequel"}),
@@ -83,14 +88,13 @@ pytestmark = pytest.mark.django_db
 
 def ask(case: tuple[str, str], token: str | None, *, speech_id: str = NOBODYS) -> Any:
     route, method = case
-    body = CASES[case].body if case in CASES else None
-    return Client().generic(
-        method,
-        "/" + re.sub("<str:.*_id>", lambda _: speech_id, route),
-        b"" if body is None else json.dumps(body).encode(),
-        content_type="application/json",
-        headers={} if token is None else {"Authorization": f"Bearer {token}"},
-    )
+    path = "/" + re.sub("<str:.*_id>", lambda _: speech_id, route)
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    told = CASES.get(case, Case(""))
+    if told.is_form:
+        return Client().post(path, form(), headers=headers)
+    body = b"" if told.body is None else json.dumps(told.body).encode()
+    return Client().generic(method, path, body, content_type="application/json", headers=headers)
 
 
 def scope_of(case: tuple[str, str]) -> str:
@@ -100,12 +104,21 @@ def scope_of(case: tuple[str, str]) -> str:
 
 @pytest.fixture
 def finished(owner: Caller) -> Finished:
-    """With an action of the owner's, which has an id of its own."""
+    """With an action and a voice of the owner's, which have ids of their own."""
+    ClonedVoice.objects.create(
+        tenant=owner.member.tenant,
+        name="the owner's voice",
+        engine="counting",
+        language="en",
+        fingerprint="ref:of the owner's voice",
+        state="succeeded",
+        upload="gone",
+        upload_size=1,
+        consent_who="the owner's speaker",
+    )
     done = finish(owner.member, {"text": OWNERS_TEXT, "category": "the owner's category"})
     CurationAction.objects.create(kind="purge", tenant=owner.member.tenant, state="succeeded")
-    LexiconWord.objects.create(
-        tenant=owner.member.tenant, text="a word of the owner's", kind="alias", value="a reading"
-    )
+    LexiconWord.objects.create(tenant=owner.member.tenant, text="SQL", kind="alias", value="as the owner says it")
     return done
 
 
@@ -115,6 +128,8 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
         return [CurationAction.objects.get().public_id]
     if "word_id" in case[0]:
         return [LexiconWord.objects.get().public_id]
+    if "voice_id" in case[0]:
+        return [ClonedVoice.objects.get().public_id]
     return [finished.job.public_id, *([finished.entry_id] if case[1] != "DELETE" else [])]
 
 
@@ -204,7 +219,7 @@ def test_what_is_anothers_is_as_if_it_were_not_there(
     ids = ids_for(case, finished)
     if case[0].endswith("_id>"):
         ids.append("")  # at the end of an address; elsewhere that is another one
-    for speech_id in (*ids, finished.entry_id, "job_", "ent_x", "..", "%00", "job_" + "g" * 32, "act_" + "g" * 32):
+    for speech_id in (*ids, finished.entry_id, "job_", "ent_x", "..", "%00", "job_" + "g" * 32, "vox_" + "g" * 32):
         response = ask(case, stranger.member.token, speech_id=speech_id)
         assert response.status_code == 404
         assert {**problem(response), "request_id": None} == {**nowhere, "request_id": None}
@@ -222,6 +237,8 @@ def test_no_answer_to_a_stranger_holds_anything_of_the_owners(
         finished.digest,
         OWNERS_TEXT,
         "the owner's category",
+        "the owner's voice",
+        "the owner's speaker",
         finished.job.tenant_id.hex,
     ]
     for speech_id in (*ids_for(case, finished), finished.entry_id):

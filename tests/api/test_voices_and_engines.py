@@ -22,12 +22,15 @@ def test_a_voice_tells_what_it_is_and_for_which_languages_it_is_taken(owner: Cal
     by_id = {voice["id"]: voice for voice in owner.get("/v1/voices").json()["results"]}
     assert by_id["plain/plain_a"] == {
         "id": "plain/plain_a",
+        "object": "voice",
         "name": "plain_a",
         "engine": "plain",
         "label": "Plain",
         "gender": "female",
         "languages": ["en"],
         "default_for": [],
+        "own": False,
+        "state": "ready",
     }
     assert set(by_id["counting/counting_a"]["default_for"]) == {"zh", "en", "ja", "ko"}
 
