@@ -17,6 +17,11 @@ def check_times(**_: Any) -> list[CheckMessage]:
     if conf().l2_expiry < conf().cache_ttl:
         message = "REFRAIN_L2_EXPIRY is %s; it takes at least REFRAIN_CACHE_TTL (%s), or Redis drops what still counts."
         found.append(Error(message % (conf().l2_expiry, conf().cache_ttl), id="synth.E002"))
+    remote = conf().engine_options.get("openai_http", {})
+    asked = float(remote["timeout"]) if remote.get("base_url") else 0.0
+    if asked >= conf().deadline:
+        message = "REFRAIN_OPENAI_TIMEOUT is %s; it takes less than REFRAIN_DEADLINE (%s), or workers end themselves."
+        found.append(Error(message % (asked, conf().deadline), id="synth.E004"))
     return found
 
 

@@ -48,6 +48,7 @@ class Conf:
     usage_stream_length: int
     inline_limit: int
     engine_packages: tuple[str, ...]
+    engine_options: Mapping[str, Mapping[str, str]]
     storage: str
     storage_options: Mapping[str, Mapping[str, str]]
 

@@ -1,33 +1,41 @@
 """The controls of a request: one vocabulary over all engines. What an engine lacks is refused, never dropped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.fields import Fields
 from synth.text.normalise import normalise
 from synth.text.pinyin import canonical_pinyin
 from synth.text.scripts import characters_outside
-from synth.types import Emotion, EngineCard, Pronunciation, Spec
+from synth.types import Emotion, EngineCard, Pronunciation, Spec, Voice
 from tenants.errors import untranslated as _
 
 SLOWEST, FASTEST = 0.5, 2.0
 MAX_SEED = 2**32 - 1
 MAX_PRONUNCIATIONS = 100
 MAX_PRONOUNCED = 200
+INSTRUCTION = "instruction"
 KINDS = ("pinyin", "ipa", "alias")
-OPTIONAL = ("duration", "emotion", "pronunciations", "seed")
+MAX_INSTRUCTION = 500
+OPTIONAL = ("duration", "emotion", "pronunciations", "seed", "options")
 WAYS = ("name", "vector", "text", "reference")
 NEUTRAL_EMOTIONS = frozenset({"neutral", "default"})
 
 
-def read_controls(fields: Fields, card: EngineCard, cards: Sequence[EngineCard]) -> dict[str, Any]:
-    """The keyword arguments of a Manner. Neutral values are as good as absent ones, so that they give one key."""
+def read_controls(
+    fields: Fields, card: EngineCard, cards: Sequence[EngineCard], voices: Mapping[str, Voice]
+) -> dict[str, Any]:
+    """The keyword arguments of a Manner. Neutral values are as good as absent ones, so that they give one key.
+
+    `voices` are those that the caller may name as the reference of an emotion.
+    """
     controls: dict[str, Any] = {
         "speed": round(fields.number("speed", default=1.0, minimum=SLOWEST, maximum=FASTEST), 3),
         "duration": _duration(fields),
-        "emotion": _emotion(fields),
+        "emotion": _emotion(fields, voices),
         "pronunciations": _pronunciations(fields),
         "seed": fields.integer("seed", minimum=0, maximum=MAX_SEED),
+        "options": _options(fields),
     }
     _check_speed(fields, controls["speed"], card, cards)
     _check_controls(fields, controls, card, cards)
@@ -52,10 +60,12 @@ def lacking(card: EngineCard, spec: Spec) -> str:
 
 
 def _check_controls(fields: Fields, controls: dict[str, Any], card: EngineCard, cards: Sequence[EngineCard]) -> None:
-    for name in OPTIONAL:
-        if controls[name] not in {None, ()} and name not in card.controls:
+    asked = [name for name in OPTIONAL if controls[name] not in (None, ())]
+    for name in (INSTRUCTION if name == "options" else name for name in asked):
+        if name not in card.controls:
             _refuse_control(fields, name, card, cards)
     _check_emotion(fields, controls["emotion"], card)
+    _check_pronunciations(fields, controls["pronunciations"], card)
 
 
 def _check_speed(fields: Fields, speed: float, card: EngineCard, cards: Sequence[EngineCard]) -> None:
@@ -72,12 +82,39 @@ def _check_speed(fields: Fields, speed: float, card: EngineCard, cards: Sequence
 
 
 def _check_emotion(fields: Fields, emotion: Emotion | None, card: EngineCard) -> None:
-    if emotion is None or emotion.name is None or "emotion" not in card.controls or not card.emotions:
+    """What an engine says nothing about, it takes."""
+    if emotion is None or "emotion" not in card.controls:
         return
-    if emotion.name not in card.emotions:
+    way = next(way for way in WAYS if getattr(emotion, way) is not None)
+    if card.emotion_ways and way not in card.emotion_ways:
+        message = _("The engine %(engine)s takes no emotion by %(way)s; it takes it by: %(ways)s.")
+        params = {"engine": card.name, "way": way, "ways": ", ".join(card.emotion_ways)}
+        fields.refuse("emotion", "unsupported_control", message, allowed=list(card.emotion_ways), **params)
+    elif emotion.name is not None and card.emotions and emotion.name not in card.emotions:
         message = _("The engine %(engine)s has no emotion %(emotion)s; it has: %(emotions)s.")
         params = {"engine": card.name, "emotion": emotion.name, "emotions": ", ".join(card.emotions)}
         fields.refuse("emotion", "not_allowed", message, allowed=list(card.emotions), **params)
+    elif emotion.vector is not None and card.emotion_values and len(emotion.vector) != card.emotion_values:
+        message = _("The engine %(engine)s takes a vector of %(values)s numbers.")
+        fields.refuse("emotion.vector", "not_a_vector", message, engine=card.name, values=card.emotion_values)
+
+
+def _check_pronunciations(fields: Fields, pronunciations: Sequence[Pronunciation], card: EngineCard) -> None:
+    if "pronunciations" not in card.controls:
+        return
+    for position, item in enumerate(pronunciations):
+        name = f"pronunciations[{position}]"
+        if card.pronunciation_kinds and item.kind not in card.pronunciation_kinds:
+            message = _("The engine %(engine)s takes no %(kind)s; it takes: %(kinds)s.")
+            kinds = ", ".join(card.pronunciation_kinds)
+            fields.refuse(name, "unsupported_control", message, engine=card.name, kind=item.kind, kinds=kinds)
+        elif item.kind == "pinyin" and (unknown := _unknown_syllables(item.value, card)):
+            message = _("The engine %(engine)s cannot say %(syllables)s.")
+            fields.refuse(name, "unknown_syllable", message, engine=card.name, syllables=", ".join(unknown))
+
+
+def _unknown_syllables(pinyin: str, card: EngineCard) -> list[str]:
+    return [syllable for syllable in pinyin.split() if syllable not in card.syllables] if card.syllables else []
 
 
 def _refuse_control(fields: Fields, name: str, card: EngineCard, cards: Sequence[EngineCard]) -> None:
@@ -92,7 +129,12 @@ def _duration(fields: Fields) -> float | None:
     return round(fields.number("duration", default=1.0, minimum=0.1, maximum=600), 3)
 
 
-def _emotion(fields: Fields) -> Emotion | None:
+def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
+    instruction = normalise(fields.text(INSTRUCTION, default="", maximum=MAX_INSTRUCTION, controls=True))
+    return ((INSTRUCTION, instruction),) if instruction else ()
+
+
+def _emotion(fields: Fields, voices: Mapping[str, Voice]) -> Emotion | None:
     """A name, or an object with exactly one of name, vector, text and reference, and a strength of 0 to 1."""
     value = fields.value("emotion")
     if value is None:
@@ -108,14 +150,28 @@ def _emotion(fields: Fields) -> Emotion | None:
         name=normalise(inner.text("name", default="", maximum=64)).lower() or None,
         vector=_vector(inner),
         text=normalise(inner.text("text", default="", maximum=500, controls=True)) or None,
-        reference=inner.text("reference", default="", maximum=128) or None,
+        reference=_reference(inner, voices),
         strength=round(inner.number("strength", default=1.0, minimum=0, maximum=1), 3),
     )
     if inner.refused:
         return None
     if [getattr(emotion, way) for way in WAYS].count(None) != len(WAYS) - 1:
         fields.refuse("emotion", "not_an_emotion", _("Give exactly one of name, vector, text and reference."))
+        return None
     return None if emotion.name in NEUTRAL_EMOTIONS or emotion.strength == 0 else emotion
+
+
+def _reference(fields: Fields, voices: Mapping[str, Voice]) -> str | None:
+    """The fingerprint of the voice that is named: its name may come to mean another sound."""
+    name = fields.text("reference", default="", maximum=128)
+    if not name:
+        return None
+    voice = voices.get(name)
+    if voice is None or not voice.cloned:
+        message = _("There is no uploaded voice %(voice)s to take the emotion from.")
+        fields.refuse("reference", "unknown_voice", message, voice=name)
+        return None
+    return voice.fingerprint
 
 
 def _vector(fields: Fields) -> tuple[float, ...] | None:

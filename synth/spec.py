@@ -22,7 +22,7 @@ DEFAULT_WAIT = 30.0
 DEFAULT_FORMAT = "mp3"
 MAX_METADATA = 4096
 FIELDS = frozenset(
-    {"text", "voice", "language", "speed", "duration", "emotion", "pronunciations", "seed"}
+    {"text", "voice", "language", "speed", "duration", "emotion", "pronunciations", "seed", "instruction"}
     | {"format", "sample_rate", "bitrate", "category", "cache", "wait", "delivery", "metadata"}
 )
 
@@ -62,7 +62,7 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
     if not snapshot.cards:
         raise ServiceUnavailable(_("No speech engine has started yet."), code="no_engine", retry_after=5)
     card, voice, language = _who_speaks(fields, text, snapshot)
-    controls = read_controls(fields, card, snapshot.by_preference)
+    controls = read_controls(fields, card, snapshot.by_preference, snapshot.voices)
     output = _output(fields, house)
     wait = fields.number("wait", default=DEFAULT_WAIT, minimum=0, maximum=MAX_WAIT)
     request = SpeechRequest(

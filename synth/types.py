@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+REFERENCE = "ref:"
+
+
 class CacheMode(StrEnum):
     USE = "use"
     REFRESH = "refresh"
@@ -25,7 +28,10 @@ class Delivery(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """A voice of one engine. `fingerprint` is a digest of what makes its sound (style vector, reference samples)."""
+    """A voice of one engine. `fingerprint` is a digest of what makes its sound (style vector, reference samples).
+
+    A tenant's own, made from a reference that it uploaded, has a fingerprint that begins with `REFERENCE`.
+    """
 
     name: str
     engine: str
@@ -33,6 +39,10 @@ class Voice:
     languages: tuple[str, ...]
     label: str = ""
     gender: str = ""
+
+    @property
+    def cloned(self) -> bool:
+        return self.fingerprint.startswith(REFERENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +194,8 @@ class EngineCard:
     `max_units` bounds one segment: a CJK character counts `text.units.CJK_UNITS`, any other one 1.
     `controls` are those of duration, emotion, pronunciations, seed and instruction that it has; `emotion_ways` are
     name, vector, text and reference; `emotion_values` is how many numbers a vector has; `pronunciation_kinds` are
-    pinyin, ipa and alias; `syllables` are all that it can say by pinyin, none where it takes any. `cloning` is None
+    pinyin, ipa and alias; `syllables` are all that it can say by pinyin, as text/pinyin.py spells them, none where it
+    takes any. `cloning` is None
     where every voice is the engine's own.
     `default_voices` maps a language to the voice taken when the caller names none; `priority` breaks ties
     between engines for a language, the lower first.

@@ -13,7 +13,7 @@ from synth.cache.local import LocalCache
 from synth.cache.store import RenditionCache
 from synth.cache.usage_stream import UsageStreams
 from synth.conf import conf
-from synth.engines.base import Engine, EngineFactory
+from synth.engines.base import NO_OPTIONS, Engine, EngineFactory
 from synth.errors import EngineUnavailable
 from synth.extensions import Broken, ExtensionPoint
 from synth.queue.doorbell import Doorbell
@@ -126,7 +126,7 @@ def load_engine(name: str) -> Engine:
     if isinstance(module, Broken):
         raise EngineUnavailable(module.reason)
     make: EngineFactory = module.ENGINE
-    return make(threads=conf().engine_threads)
+    return make(threads=conf().engine_threads, options=conf().engine_options.get(name, NO_OPTIONS))
 
 
 @cache

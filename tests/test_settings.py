@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "ttsproject/settings.py"
-# Read beside the settings: by the launcher, and by an engine in its own process.
-READ_ELSEWHERE = {"PORT", "REFRAIN_MIN_FREE_GB", "REFRAIN_KOKORO_VOICES", "REFRAIN_KOKORO_DIR"}
+# Read beside the settings, by the launcher.
+READ_ELSEWHERE = {"PORT", "REFRAIN_MIN_FREE_GB"}
 LISTED = re.findall(r"^#([A-Z0-9_]+)=(.*)$", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE)
 # What a default depends on: a folder, a secret, or what `make run` sets itself.
 NO_FIXED_DEFAULT = {

@@ -124,6 +124,36 @@ REFRAIN = {
     "ENGINE_WATTS": env.by_engine("REFRAIN_ENGINE_WATTS"),
     "ENGINE_THREADS": env.integer("REFRAIN_ENGINE_THREADS", 1, minimum=1),
     "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
+    # Engine -> its own settings, as strings.
+    "ENGINE_OPTIONS": {
+        "kokoro": {
+            "directory": env.text("REFRAIN_KOKORO_DIR"),
+            "voices": env.text("REFRAIN_KOKORO_VOICES"),
+        },
+        "openai_http": {
+            "base_url": env.text("REFRAIN_OPENAI_BASE_URL"),
+            "api_key": env.text("REFRAIN_OPENAI_API_KEY"),
+            "model": env.text("REFRAIN_OPENAI_MODEL", "tts-1"),
+            "version": env.text("REFRAIN_OPENAI_VERSION"),
+            "voices": env.text("REFRAIN_OPENAI_VOICES"),
+            "default_voices": env.text("REFRAIN_OPENAI_DEFAULT_VOICES"),
+            "languages": env.text("REFRAIN_OPENAI_LANGUAGES", "zh,en"),
+            "speed": env.text("REFRAIN_OPENAI_SPEED", "0.5-2.0"),
+            "sample_rate": str(env.integer("REFRAIN_OPENAI_SAMPLE_RATE", 24000, minimum=8000, maximum=48000)),
+            "response_format": env.text("REFRAIN_OPENAI_RESPONSE_FORMAT", "wav"),
+            "instructions": "yes" if env.flag("REFRAIN_OPENAI_INSTRUCTIONS", default=False) else "",
+            "extra_body": env.text("REFRAIN_OPENAI_EXTRA_BODY"),
+            "priority": str(env.integer("REFRAIN_OPENAI_PRIORITY", 40, maximum=1000)),
+            "max_units": str(env.integer("REFRAIN_OPENAI_MAX_UNITS", 400, minimum=100, maximum=4000)),
+            "max_seconds": str(env.number("REFRAIN_OPENAI_MAX_SECONDS", 300.0, minimum=1)),
+            "max_bytes": str(env.integer("REFRAIN_OPENAI_MAX_BYTES", 32 * 2**20, minimum=2**16)),
+            "connect_timeout": str(env.number("REFRAIN_OPENAI_CONNECT_TIMEOUT", 3.0, minimum=0.01)),
+            "read_timeout": str(env.number("REFRAIN_OPENAI_READ_TIMEOUT", 20.0, minimum=0.01)),
+            "timeout": str(env.number("REFRAIN_OPENAI_TIMEOUT", 50.0, minimum=0.01)),
+            "tries": str(env.integer("REFRAIN_OPENAI_TRIES", 3, minimum=1, maximum=10)),
+            "start_wait": str(env.number("REFRAIN_OPENAI_START_WAIT", 60.0, maximum=240)),
+        },
+    },
     "STORAGE": env.text("REFRAIN_STORAGE", "files"),
     "STORAGE_OPTIONS": {
         "files": {
@@ -256,6 +286,8 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": env.text("REFRAIN_LOG_LEVEL", "INFO")},
     "loggers": {
         "botocore": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},
         # Two lines for every bell and every sweep would hide what matters.
         "celery.app.trace": {"level": "WARNING"},

@@ -9,7 +9,7 @@ from rest_framework.exceptions import ErrorDetail
 
 from synth.api.paging import NewestFirst
 from synth.audio.formats import format_names
-from synth.controls import FASTEST, MAX_SEED, SLOWEST
+from synth.controls import FASTEST, MAX_INSTRUCTION, MAX_SEED, SLOWEST
 from synth.fields import MAX_UNKNOWN_TOLD
 from synth.models.states import State
 from synth.spec import DEFAULT_FORMAT, DEFAULT_WAIT, MAX_CHARACTERS, MAX_METADATA, MAX_WAIT
@@ -49,6 +49,7 @@ class SpeechRequestSerializer(Body):
     emotion = EmotionSerializer(required=False, allow_null=True)
     pronunciations = PronunciationSerializer(many=True, required=False, allow_null=True)
     seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, required=False, allow_null=True)
+    instruction = serializers.CharField(max_length=MAX_INSTRUCTION, required=False, allow_null=True)
     format = serializers.ChoiceField(format_names(), default=DEFAULT_FORMAT, allow_null=True)
     sample_rate = serializers.IntegerField(required=False, allow_null=True, help_text="Hz.")
     bitrate = serializers.IntegerField(required=False, allow_null=True, help_text="kbit/s.")
@@ -169,6 +170,15 @@ class SpeedSerializer(Body):
     maximum = serializers.FloatField()
 
 
+class CloningSerializer(Body):
+    """What an engine can take from a reference."""
+
+    languages = serializers.ListField(child=serializers.CharField())
+    minimum = serializers.FloatField(help_text="Seconds.")
+    maximum = serializers.FloatField(help_text="Seconds.")
+    needs_transcript = serializers.BooleanField()
+
+
 class EngineSerializer(Body):
     name = serializers.CharField()
     status = serializers.ChoiceField(["available", "away", "broken"])
@@ -181,6 +191,10 @@ class EngineSerializer(Body):
     speed = SpeedSerializer(allow_null=True)
     controls = serializers.ListField(child=serializers.CharField())
     emotions = serializers.ListField(child=serializers.CharField())
+    emotion_ways = serializers.ListField(child=serializers.CharField())
+    emotion_values = serializers.IntegerField(help_text="How many numbers a vector has.")
+    pronunciation_kinds = serializers.ListField(child=serializers.CharField())
+    cloning = CloningSerializer(allow_null=True)
     deterministic = serializers.BooleanField()
     voices = serializers.IntegerField(help_text="How many.")
     seen_at = serializers.DateTimeField(allow_null=True)

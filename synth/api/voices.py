@@ -12,7 +12,7 @@ from synth.api.paging import ByOffset
 from synth.api.presenting import utc
 from synth.api.serializers import EngineSerializer, VoiceSerializer, refusals
 from synth.selectors import EngineStatus
-from synth.types import EngineCard, Voice
+from synth.types import Cloning, EngineCard, Voice
 from tenants.scopes import VOICES_READ
 
 
@@ -70,7 +70,20 @@ def _engine_body(status: EngineStatus) -> dict[str, Any]:
         "speed": {"minimum": speed.minimum, "maximum": speed.maximum} if speed else None,
         "controls": sorted(card.controls) if card else [],
         "emotions": list(card.emotions) if card else [],
+        "emotion_ways": list(card.emotion_ways) if card else [],
+        "emotion_values": card.emotion_values if card else 0,
+        "pronunciation_kinds": list(card.pronunciation_kinds) if card else [],
+        "cloning": _cloning_body(card.cloning) if card and card.cloning else None,
         "deterministic": bool(card and card.deterministic),
         "voices": len(card.voices) if card else 0,
         "seen_at": utc(row.seen_at) if row.seen_at else None,
+    }
+
+
+def _cloning_body(cloning: Cloning) -> dict[str, Any]:
+    return {
+        "languages": list(cloning.languages),
+        "minimum": cloning.minimum,
+        "maximum": cloning.maximum,
+        "needs_transcript": cloning.needs_transcript,
     }

@@ -51,7 +51,7 @@ def check(segment: Segment, card: EngineCard) -> str:
         "emotion": manner.emotion,
         "pronunciations": manner.pronunciations,
     }
-    asked |= {"seed": manner.seed is not None, "options": manner.options}
+    asked |= {"seed": manner.seed is not None, **dict(manner.options)}
     lacking = sorted(name for name, value in asked.items() if value and name not in card.controls)
     if lacking:
         raise Permanent(f"{card.name} has no control of {', '.join(lacking)}", code="unsupported_control")

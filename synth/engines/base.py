@@ -1,11 +1,13 @@
 """The engine protocol: one file in this folder is one engine, with a module-level `ENGINE` class or factory."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Protocol, cast, runtime_checkable
 
 from synth.types import EngineCard, Pcm, Reference, Segment
 
 References = Mapping[str, Reference]
+NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 class Engine(Protocol):
@@ -57,8 +59,9 @@ def pieces(engine: Engine, segment: Segment, references: References) -> Iterator
 class EngineFactory(Protocol):
     """`ENGINE` of an engine module: loads the model and warms it up.
 
-    Raises EngineUnavailable when packages or weights are missing. Heavy imports happen in here, never at
-    the import of the module.
+    `options` are the settings of this engine alone, by name, "" where one is not set; empty for an engine that the
+    settings do not know. Raises EngineUnavailable when packages, weights or an option are missing. Heavy imports
+    happen in here, never at the import of the module.
     """
 
-    def __call__(self, *, threads: int) -> Engine: ...
+    def __call__(self, *, threads: int, options: Mapping[str, str]) -> Engine: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from synth.engines._phonemes import cut, speakable
 from synth.engines._requests import check, loading, version_digest
 from synth.engines._scripts import Unspeakable, folded, script_of
 from synth.engines._waveform import SAMPLE_RATE, joined, limited, trimmed
+from synth.engines.base import NO_OPTIONS
 from synth.types import EngineCard, Pcm, Segment, SpeedRange, Voice
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ PAUSE_AT_CUT = 0.15
 class Hibari:
     """One loaded model. Its noise comes from the segment's seed, so equal segments give equal samples."""
 
-    def __init__(self, *, threads: int = 1) -> None:
+    def __init__(self, *, threads: int = 1, options: Mapping[str, str] = NO_OPTIONS) -> None:  # noqa: ARG002 - has none
         with loading(NAME):
             import hibari.voices
 

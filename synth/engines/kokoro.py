@@ -1,18 +1,19 @@
 """Kokoro-82M (ONNX): Mandarin, English, Japanese and mixtures of them, on a CPU. Loaded by the engine worker.
 
-REFRAIN_KOKORO_VOICES names a directory of voices to add to the packaged ones; REFRAIN_KOKORO_DIR a Kokoro v1.0
-directory of the user's own to take in place of all that is packaged.
+Option `voices` (REFRAIN_KOKORO_VOICES) names a directory of voices to add to the packaged ones; `directory`
+(REFRAIN_KOKORO_DIR) a Kokoro v1.0 directory of the user's own to take in place of all that is packaged.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synth.engines._phonemes import cut
 from synth.engines._requests import check, loading, version_digest
 from synth.engines._waveform import SAMPLE_RATE, joined, limited, trimmed
+from synth.engines.base import NO_OPTIONS
 from synth.errors import EngineUnavailable
 from synth.types import EngineCard, Manner, Pcm, Segment, SpeedRange, Voice
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from synth.engines._kokoro_weights import Weights
 
 NAME = "kokoro"
-DIRECTORY = "REFRAIN_KOKORO_DIR"
-VOICES = "REFRAIN_KOKORO_VOICES"
 # Raise it with every change here or in the modules of this folder that changes the sound of any text.
 ADAPTER_VERSION = "1"
 LANGUAGES = ("zh", "en", "ja")
@@ -45,11 +44,11 @@ _WARM_UP = (("zh", "你好，世界。"), ("en", "Hello, world."), ("ja", "こ�
 class Kokoro:
     """One loaded model. The same segment gives the same samples: the model takes no random numbers."""
 
-    def __init__(self, *, threads: int = 1) -> None:
+    def __init__(self, *, threads: int = 1, options: Mapping[str, str] = NO_OPTIONS) -> None:
         with loading(NAME):
             from synth.engines import _kokoro_phonemes
 
-            weights = _weights()
+            weights = _weights(options)
             self._phonemise = _kokoro_phonemes.Phonemiser(weights.vocab)
             self._session = _session(weights.model, threads)
             self._inputs = {entry.name: entry.type for entry in self._session.get_inputs()}
@@ -94,13 +93,13 @@ class Kokoro:
 ENGINE = Kokoro
 
 
-def _weights() -> Weights:
+def _weights(options: Mapping[str, str]) -> Weights:
     from synth.engines import _kokoro_weights
 
-    if own := os.environ.get(DIRECTORY):
+    if own := options.get("directory"):
         return _kokoro_weights.from_directory(Path(own))
     packaged = _kokoro_weights.packaged()
-    added = os.environ.get(VOICES)
+    added = options.get("voices")
     return _kokoro_weights.with_voices(packaged, Path(added)) if added else packaged
 
 

@@ -11,9 +11,11 @@ import os
 import signal
 import time
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synth.engines.base import NO_OPTIONS
 from synth.errors import Permanent, Retryable
 from synth.types import EngineCard, Pcm, Segment, SpeedRange, Voice
 
@@ -39,8 +41,8 @@ NARROW_SECONDS = 0.07
 class CountingEngine:
     """Speaks a tone that wavers; its pitch tells voice and text apart."""
 
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
+    def __init__(self, *, threads: int = 1, options: Mapping[str, str] = NO_OPTIONS) -> None:
+        self.threads, self.options = threads, options
         self.card = _card(os.environ.get("COUNTING_MODEL_VERSION", "counting-1"))
 
     def synthesize(self, segment: Segment) -> Pcm:

@@ -15,6 +15,7 @@ import pytest
         ({"REFRAIN_STORAGE": "tape"}, "REFRAIN_STORAGE is 'tape': no extension 'tape'; there are: files, s3"),
         ({"REFRAIN_STORAGE": "s3"}, "REFRAIN_STORAGE is 's3': the S3 store needs the option bucket"),
         ({"REFRAIN_URL_SIGNING_KEY": "short"}, "REFRAIN_STORAGE is 'files': a signing key of the file store"),
+        ({"REFRAIN_OPENAI_BASE_URL": "http://x", "REFRAIN_DEADLINE": "50"}, "REFRAIN_OPENAI_TIMEOUT is 50.0"),
         ({"REFRAIN_LEASE": "soon"}, "REFRAIN_LEASE is 'soon'; it takes a number"),
         ({"DATABASE_URL": "mysql://somewhere/x"}, "DATABASE_URL starts with 'mysql'"),
         ({"REFRAIN_SECRET_KEY_FILE": "/nowhere", "REFRAIN_SECRET_KEY": ""}, "REFRAIN_SECRET_KEY_FILE names /nowhere"),

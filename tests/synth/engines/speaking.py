@@ -2,13 +2,11 @@
 
 from functools import cache
 
-import pytest
-
-from synth.engines import kokoro
-from synth.engines.base import Engine
+from synth.engines.base import NO_OPTIONS, Engine
 from synth.errors import EngineUnavailable
 from synth.extensions import Broken, ExtensionPoint
 from synth.types import EngineCard, Manner, Segment
+from tests.servers.speech import SpeechServer
 
 ENGINES = ExtensionPoint("synth.engines")
 SENTENCES = {
@@ -21,12 +19,16 @@ FOREIGN = {"Hani": "你好", "Hira": "ありがとう", "Kana": "カタカナ", 
 
 @cache
 def loaded(name: str) -> Engine:
-    """The engine, loaded once a test run with one thread; as it is packaged, whatever the first test has set."""
-    with pytest.MonkeyPatch.context() as environment:
-        for variable in (kokoro.DIRECTORY, kokoro.VOICES):
-            environment.delenv(variable, raising=False)
-        engine: Engine = ENGINES.load(name).ENGINE(threads=1)
+    """The engine as it is packaged, loaded once a test run with one thread."""
+    options = speech_server().options() if name == "openai_http" else NO_OPTIONS
+    engine: Engine = ENGINES.load(name).ENGINE(threads=1, options=options)
     return engine
+
+
+@cache
+def speech_server() -> SpeechServer:
+    """For the engine that speaks by a server; it ends with the test run."""
+    return SpeechServer().start()
 
 
 @cache

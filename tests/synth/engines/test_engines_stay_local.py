@@ -28,7 +28,7 @@ SPEAK = """
 
     module = ExtensionPoint("synth.engines").load({name!r})
     try:
-        engine = module.ENGINE(threads=1)
+        engine = module.ENGINE(threads=1, options={{}})
     except EngineUnavailable as error:
         sys.exit(error.detail)
     language = engine.card.languages[-1]

@@ -59,25 +59,22 @@ def test_a_directory_without_model_or_voices_is_told(tmp_path: Path) -> None:
         _kokoro_weights.from_directory(tmp_path)
 
 
-def test_a_missing_directory_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kokoro.DIRECTORY, str(tmp_path / "nowhere"))
+def test_a_missing_directory_is_told(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match="nowhere"):
-        kokoro.ENGINE(threads=1)
+        kokoro.ENGINE(threads=1, options={"directory": str(tmp_path / "nowhere")})
 
 
-def test_a_broken_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_model_is_told(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"no model")
     write_voices(tmp_path, "archive")
-    monkeypatch.setenv(kokoro.DIRECTORY, str(tmp_path))
     with pytest.raises(EngineUnavailable):
-        kokoro.ENGINE(threads=1)
+        kokoro.ENGINE(threads=1, options={"directory": str(tmp_path)})
 
 
-def test_the_engine_speaks_with_the_directorys_voices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engine_speaks_with_the_directorys_voices(tmp_path: Path) -> None:
     (tmp_path / "kokoro-v1.0.onnx").write_bytes(_kokoro_weights.packaged().model)
     write_voices(tmp_path, "archive")
-    monkeypatch.setenv(kokoro.DIRECTORY, str(tmp_path))
-    own = kokoro.ENGINE(threads=1)
+    own = kokoro.ENGINE(threads=1, options={"directory": str(tmp_path)})
     assert [voice.name for voice in own.card.voices] == ["af_heart", "zf_xiaoxiao"]
     assert own.card.default_voices == {"zh": "zf_xiaoxiao", "en": "af_heart", "ja": "af_heart"}
     assert own.card.voices[0].languages[0] == "en"

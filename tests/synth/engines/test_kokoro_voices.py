@@ -27,11 +27,10 @@ def fingerprints(card: EngineCard) -> dict[str, str]:
     return {voice.name: voice.fingerprint for voice in card.voices}
 
 
-def test_a_voice_is_added_and_the_model_keeps_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_voice_is_added_and_the_model_keeps_its_version(tmp_path: Path) -> None:
     # The same vector under a Mandarin name: it must sound as the original does.
     packaged_rows("jm_kumo").tofile(tmp_path / "zf_xiaobei.bin")
-    monkeypatch.setenv(kokoro.VOICES, str(tmp_path))
-    more = kokoro.ENGINE(threads=1)
+    more = kokoro.ENGINE(threads=1, options={"voices": str(tmp_path)})
     packaged = loaded("kokoro")
     assert more.card.model_version == packaged.card.model_version
     known = fingerprints(packaged.card)
@@ -84,8 +83,7 @@ def test_a_broken_file_is_named(tmp_path: Path, name: str) -> None:
         read(tmp_path)
 
 
-def test_the_engine_says_which_file_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engine_says_which_file_is_broken(tmp_path: Path) -> None:
     (tmp_path / "zf_xiaobei.bin").write_bytes(b"cut")
-    monkeypatch.setenv(kokoro.VOICES, str(tmp_path))
     with pytest.raises(EngineUnavailable, match=r"zf_xiaobei\.bin holds"):
-        kokoro.ENGINE(threads=1)
+        kokoro.ENGINE(threads=1, options={"voices": str(tmp_path)})

@@ -23,7 +23,7 @@ ABLE = EngineCard(
     default_voices=dict.fromkeys(LANGUAGES, "anna"),
     priority=1,
     speed=SpeedRange(0.5, 2.0),
-    controls=frozenset({"duration", "emotion", "pronunciations", "seed"}),
+    controls=frozenset({"duration", "emotion", "pronunciations", "seed", "instruction"}),
     emotions=("happy", "sad"),
 )
 PLAIN = EngineCard(

@@ -14,6 +14,7 @@ WISHES: dict[str, Any] = {
     "emotion": "happy",
     "seed": 7,
     "pronunciations": [{"text": "there", "ipa": "ðɛə"}],
+    "instruction": "like a news reader",
 }
 
 
@@ -34,12 +35,18 @@ def test_what_the_engine_lacks_is_refused_and_says_who_has_it(name: str) -> None
 
 @pytest.mark.parametrize("name", WISHES)
 def test_the_engine_that_has_it_takes_it(name: str) -> None:
-    assert getattr(spec(**{name: WISHES[name]}).manner, name) != getattr(spec().manner, name)
+    assert spec(**{name: WISHES[name]}).manner != spec().manner
 
 
 @pytest.mark.parametrize(
     "neutral",
-    [{"speed": 1}, {"emotion": "neutral"}, {"emotion": {"name": "happy", "strength": 0}}, {"pronunciations": []}],
+    [
+        {"speed": 1},
+        {"emotion": "neutral"},
+        {"emotion": {"name": "happy", "strength": 0}},
+        {"pronunciations": []},
+        {"instruction": " "},
+    ],
 )
 def test_a_neutral_value_is_as_good_as_none(neutral: dict[str, Any]) -> None:
     assert spec(**PLAIN, **neutral) == spec(**PLAIN)
