@@ -183,6 +183,9 @@ class EngineSerializer(Body):
     emotions = serializers.ListField(child=serializers.CharField())
     deterministic = serializers.BooleanField()
     voices = serializers.IntegerField(help_text="How many.")
+    real_time_factor = serializers.FloatField(
+        allow_null=True, help_text="Seconds that a second of sound takes, over the last seven days."
+    )
     seen_at = serializers.DateTimeField(allow_null=True)
 
 
