@@ -32,6 +32,9 @@ class Conf:
     heartbeat: float
     deadline: float
     deadline_factor: float
+    quality_tries: int
+    worker_max_memory: int
+    engine_unload_after: float
     max_waiters: int
     metrics_token: str
     metrics_networks: tuple[IPv4Network | IPv6Network, ...]

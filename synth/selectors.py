@@ -1,14 +1,14 @@
 """Read-only queries for API and admin. The tenant is always an argument."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from synth import codec
+from synth import codec, health
 from synth.cards import current_cards, is_away
 from synth.conf import conf
 from synth.models import (
@@ -16,6 +16,7 @@ from synth.models import (
     CurationAction,
     CurationLine,
     EngineCardRow,
+    EngineWorker,
     Entry,
     Job,
     LexiconWord,
@@ -150,11 +151,15 @@ def _sentence(part: RenderingPart, entry: Entry | None) -> Sentence:
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
-    """`state` is available, away (no worker was heard of lately) or broken (`problem` says why)."""
+    """`state` is available, away (no worker was heard of lately) or broken (`problem` says why).
+
+    `real_time_factor` is engine time per time of sound over the last days; None where nobody spoke, or nobody asks.
+    """
 
     row: EngineCardRow
     state: str
     card: EngineCard | None
+    real_time_factor: float | None = None
 
 
 def engines() -> list[EngineStatus]:
@@ -164,7 +169,8 @@ def engines() -> list[EngineStatus]:
     for row in rows:
         latest.setdefault(row.name, row)
     now = database_now()
-    return [engine_status(row, now) for row in latest.values()]
+    factors = health.lately(now)
+    return [replace(engine_status(row, now), real_time_factor=factors.get(row.name)) for row in latest.values()]
 
 
 def engine_status(row: EngineCardRow, now: datetime | None = None) -> EngineStatus:
@@ -172,6 +178,11 @@ def engine_status(row: EngineCardRow, now: datetime | None = None) -> EngineStat
     away = is_away(row.seen_at, now or database_now())
     card = codec.from_json(EngineCard, row.card) if row.card else None
     return EngineStatus(row, _state(row, away=away), card)
+
+
+def engine_workers(row: EngineCardRow) -> QuerySet[EngineWorker]:
+    """The processes that run this version of an engine, the one heard of last first."""
+    return health.workers(row.name, row.model_version)
 
 
 def cards() -> tuple[EngineCard, ...]:

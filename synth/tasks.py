@@ -1,21 +1,13 @@
 """Celery's doors: each makes one call. Rung by name, so the API never imports them."""
 
-import logging
-
 from celery import shared_task
 
 from synth import hits, service, worker
 
-logger = logging.getLogger(__name__)
-
 
 @shared_task(name="synth.drain_engine")
 def drain_engine(name: str) -> None:
-    engine = worker.engine(name)
-    if engine is None:
-        logger.error("this worker hears the bell of %s but has not loaded it", name)
-        return
-    service.drain_engine(engine, worker.this_worker())
+    worker.answer_bell(name)
 
 
 @shared_task(name="synth.drain_renderings")

@@ -1,4 +1,5 @@
-"""What a worker process does at its start and end: load its engines, publish their cards, heed a shutdown.
+"""What a worker process does at its start, at a bell and at its end: load its engines, publish their cards, let them
+speak, heed a shutdown.
 
 `REFRAIN_ENGINES` names the engines. They are loaded in the child of a prefork pool, never in its parent: a GPU
 must not be touched before the fork.
@@ -7,53 +8,62 @@ must not be touched before the fork.
 import logging
 import os
 import socket
+import threading
 import time
 from typing import Any
 
 from celery.signals import worker_process_init, worker_process_shutdown, worker_ready, worker_shutting_down
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from prometheus_client import start_http_server
 
-from synth import cards, engine_time, wiring
+from synth import cards, engine_time, health, paces, service, wiring
 from synth.audio.encoding import warm_up
 from synth.conf import conf
-from synth.engines.base import Engine
 from synth.errors import EngineUnavailable
-from synth.queue.claim import Worker
-from synth.queue.doorbell import IO_QUEUE
+from synth.held import HeldEngine
+from synth.memory import resident
+from synth.queue.claim import Worker, has_work
+from synth.queue.doorbell import IO_QUEUE, engine_queue
 from synth.queue.shutdown import stopping
 from synth.types import EngineCard
 
 logger = logging.getLogger(__name__)
 
 PUBLISH_AGAIN_AFTER = 2.0
-_engines: dict[str, Engine] = {}
+_held: dict[str, HeldEngine] = {}
 
 
 def this_worker() -> Worker:
     return Worker(f"{socket.gethostname()}:{os.getpid()}", conf().lease)
 
 
-def engine(name: str) -> Engine | None:
-    """The engine that this process has loaded under this name."""
-    return _engines.get(name)
-
-
 def load_engines() -> None:
     """Load every engine that this worker is for. One that fails is told of on its card, and the others go on."""
     for name in settings.REFRAIN_ENGINES:
-        try:
-            loaded = wiring.load_engine(name)
-        except Exception as error:
-            reason = str(error) if isinstance(error, EngineUnavailable) else f"{type(error).__name__}: {error}"
-            logger.exception("engine %s cannot be loaded", name)
-            cards.publish_problem(name, reason)
-        else:
-            _engines[name] = loaded
-            _publish(loaded.card)
+        held = HeldEngine(name)
+        if _load(held):
+            _held[name] = held
             wiring.doorbell().ring_engine(name)
-            logger.info("engine %s %s is ready", name, loaded.card.model_version)
+    if 0 < conf().worker_max_memory < (taken := resident()):
+        logger.warning(
+            "engines alone take %d bytes, beyond REFRAIN_WORKER_MAX_MEMORY: each task ends its process", taken
+        )
+
+
+def _load(held: HeldEngine) -> bool:
+    if held.is_loaded:
+        return True
+    try:
+        card = held.load()
+    except Exception as error:
+        reason = str(error) if isinstance(error, EngineUnavailable) else f"{type(error).__name__}: {error}"
+        logger.exception("engine %s cannot be loaded", held.name)
+        cards.publish_problem(held.name, reason)
+        return False
+    _publish(card)
+    logger.info("engine %s %s is ready", held.name, card.model_version)
+    return True
 
 
 def _publish(card: EngineCard) -> None:
@@ -65,6 +75,42 @@ def _publish(card: EngineCard) -> None:
             logger.warning("the card of %s is not published yet: %s", card.name, error)
             connection.close()
             time.sleep(PUBLISH_AGAIN_AFTER)
+
+
+def answer_bell(name: str) -> None:
+    """Let the engine speak what waits for it. One that was dropped is loaded first, before anything is claimed."""
+    held = _held.get(name)
+    if held is None or held.card is None:
+        logger.error("this worker hears the bell of %s but has not loaded it", name)
+        return
+    if not held.is_loaded and not has_work(name, held.card.model_version):
+        wiring.doorbell().answered(engine_queue(name))
+        _tell_unloaded(held.card)
+    elif held.is_loadable and _load(held):
+        with held.in_hand() as engine:
+            if service.drain_engine(engine, this_worker()):
+                held.was_used()
+
+
+def _tell_unloaded(card: EngineCard) -> None:
+    cards.seen(card.name, card.model_version)
+    health.tell_unloaded(this_worker().name, card.name)
+
+
+def _drop_idle_engines(after: float) -> None:
+    """The work of a thread of its own."""
+    while True:
+        time.sleep(min(after / 4, 60.0))
+        for held in list(_held.values()):
+            if not held.drop_if_idle(after):
+                continue
+            logger.info("engine %s had no work for %g s, and is dropped until there is some", held.name, after)
+            try:
+                health.tell_unloaded(this_worker().name, held.name)
+            except (DatabaseError, InterfaceError) as error:
+                logger.warning("nobody is told that %s is dropped: %s", held.name, error)
+            finally:
+                connection.close()
 
 
 def show_metrics() -> None:
@@ -82,11 +128,18 @@ def _start(**_: Any) -> None:
     wiring.forget_parts()
     show_metrics()
     load_engines()
+    if after := conf().engine_unload_after:
+        threading.Thread(target=_drop_idle_engines, args=[after], name="idle-engines", daemon=True).start()
 
 
 @worker_process_shutdown.connect
 def _end(**_: Any) -> None:
     engine_time.flush()
+    paces.flush()
+    try:
+        health.tell_gone(this_worker().name)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("nobody is told that this worker ends: %s", error)
 
 
 @worker_ready.connect

@@ -50,13 +50,17 @@ def _empty_redis(redis_server: RedisServer, _redis_client: Redis) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_engine_time_from_other_tests() -> Iterator[None]:
+def _no_notes_from_other_tests() -> Iterator[None]:
     """Notes of a test are its own, and no thread writes them into the next one."""
-    from synth import engine_time
+    from synth import engine_time, paces
 
-    engine_time._recorder.interval = 3600
+    recorders = (engine_time._recorder, paces._recorder)
+    for recorder in recorders:
+        recorder.interval = 3600
+    paces.forget()
     yield
-    engine_time._recorder._notes.clear()
+    for recorder in recorders:
+        recorder._notes.clear()
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,9 @@ SOURCES = sorted(
 # Speech models and what turns text into phonemes: they belong in the workers of the engines.
 NEVER_IN_THE_API = {
     "torch", "torchaudio", "onnxruntime", "misaki", "hibari_tts", "pyopenjtalk", "jieba", "pypinyin", "transformers",
-    "synth.tasks", "synth.worker",
+    "synth.tasks", "synth.worker", "synth.held",
 }  # fmt: skip
+DOORS_OF_WORKERS = {"synth.tasks", "synth.worker", "synth.held"}
 MOST_MEGABYTES = 150
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
@@ -34,16 +35,37 @@ peak = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())
 print(json.dumps({"modules": sorted(sys.modules), "megabytes": peak}))
 """
 
+# What `celery -A ttsproject worker` has imported when it forks its child.
+PARENT_PROBE = """
+import json, sys
+from ttsproject.celery import app
+app.loader.init_worker()
+assert "synth.drain_engine" in app.tasks
+print(json.dumps({"modules": sorted(sys.modules)}))
+"""
+
 
 @pytest.fixture(scope="module")
 def api_process() -> dict[str, object]:
-    done = subprocess.run([sys.executable, "-c", PROBE], cwd=ROOT, capture_output=True, text=True, check=True)
+    return ask(PROBE)
+
+
+def ask(probe: str) -> dict[str, object]:
+    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
 def test_api_process_loads_no_engine(api_process: dict[str, object]) -> None:
     assert not NEVER_IN_THE_API & set(api_process["modules"])
+
+
+def test_the_parent_of_an_engine_worker_loads_no_engine() -> None:
+    """So that nothing touches a GPU before the fork."""
+    modules = set(ask(PARENT_PROBE)["modules"])
+    assert modules > DOORS_OF_WORKERS
+    assert not (NEVER_IN_THE_API - DOORS_OF_WORKERS) & modules
+    assert {name for name in modules if name.startswith("synth.engines.")} == {"synth.engines.base"}
 
 
 def test_api_process_stays_small(api_process: dict[str, object]) -> None:

@@ -80,6 +80,9 @@ CELERY_TASK_DEFAULT_QUEUE = "io"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # A child that loads a model is silent for longer than Celery's own 4 s.
 CELERY_WORKER_PROC_ALIVE_TIMEOUT = 300
+_max_memory = env.integer("REFRAIN_WORKER_MAX_MEMORY", 0, minimum=0)
+# KiB. After each task a child beyond it is replaced.
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = _max_memory // 1024 or None
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
@@ -108,6 +111,9 @@ REFRAIN = {
     "HEARTBEAT": env.number("REFRAIN_HEARTBEAT", 5.0, minimum=0.2),
     "DEADLINE": env.number("REFRAIN_DEADLINE", 60.0, minimum=1),
     "DEADLINE_FACTOR": env.number("REFRAIN_DEADLINE_FACTOR", 5.0, minimum=0),
+    "QUALITY_TRIES": env.integer("REFRAIN_QUALITY_TRIES", 2, minimum=0, maximum=10),
+    "WORKER_MAX_MEMORY": _max_memory,
+    "ENGINE_UNLOAD_AFTER": env.number("REFRAIN_ENGINE_UNLOAD_AFTER", 0.0, minimum=0),
     "MAX_WAITERS": env.integer("REFRAIN_MAX_WAITERS", 48, minimum=0),
     "RATE_LIMIT": env.number("REFRAIN_RATE_LIMIT", 0.0, maximum=100_000),
     "RATE_BURST": env.integer("REFRAIN_RATE_BURST", 0, maximum=1_000_000),

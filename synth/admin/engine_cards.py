@@ -1,7 +1,8 @@
-"""The engines' screen: which versions published a card, which one is current, and whether workers of it live."""
+"""The engines' screen: which versions published a card, which one is current, and how its workers are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -9,14 +10,18 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from synth import selectors
 from synth.admin.base import ReadOnlyAdmin
-from synth.models import EngineCardRow
+from synth.models import EngineCardRow, EngineWorker
 from synth.types import EngineCard, Voice
 
+MOST_WORKERS = 50
 STATES = {"available": _("available"), "away": _("away"), "broken": _("broken")}
 
 
@@ -28,7 +33,7 @@ class EngineCardAdmin(ReadOnlyAdmin):
     ]  # fmt: skip
     list_filter = ["current"]
     search_fields = ["name", "model_version"]
-    change_form_after_template = "admin/synth/voices.html"
+    change_form_after_template = "admin/synth/engine.html"
     fieldsets = [
         (None, {"fields": ["name", "state", "current", "problem", "model_version", "seen_at", "created_at"]}),
         (_("Abilities"), {"fields": [
@@ -43,8 +48,10 @@ class EngineCardAdmin(ReadOnlyAdmin):
         return rows.annotate(database_now=Now())
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        card = selectors.engine_status(kwargs["obj"]).card
+        row = kwargs["obj"]
+        card = selectors.engine_status(row).card
         context["voices"] = _voices_table(card) if card else None
+        context["workers"] = _workers_table(selectors.engine_workers(row)[:MOST_WORKERS])
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 
@@ -105,6 +112,26 @@ class EngineCardAdmin(ReadOnlyAdmin):
 
 def _listed(row: EngineCardRow, field: str) -> str:
     return ", ".join(row.card.get(field, ()))
+
+
+def _workers_table(workers: Iterable[EngineWorker]) -> dict[str, Any] | None:
+    headers = [
+        _("worker"), _("model"), _("device"), _("memory"), _("device memory"), _("real-time factor"), _("last seen"),
+    ]  # fmt: skip
+    rows = [_worker(worker) for worker in workers]
+    return {"headers": headers, "rows": rows} if rows else None
+
+
+def _worker(worker: EngineWorker) -> list[Any]:
+    return [
+        worker.name,
+        _("in memory") if worker.loaded else _("dropped, had no work"),
+        worker.device,
+        filesizeformat(worker.memory),
+        filesizeformat(worker.device_memory) if worker.device_memory else "",
+        "" if worker.real_time_factor is None else f"{worker.real_time_factor:.3f}",
+        date_format(localtime(worker.seen_at), "DATETIME_FORMAT"),
+    ]
 
 
 def _voices_table(card: EngineCard) -> dict[str, Any]:

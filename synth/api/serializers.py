@@ -187,6 +187,9 @@ class EngineSerializer(Body):
     cloning = CloningSerializer(allow_null=True)
     deterministic = serializers.BooleanField()
     voices = serializers.IntegerField(help_text="How many.")
+    real_time_factor = serializers.FloatField(
+        allow_null=True, help_text="Seconds that a second of sound takes, over the last seven days."
+    )
     seen_at = serializers.DateTimeField(allow_null=True)
 
 

@@ -199,6 +199,7 @@ def _engine_body(status: EngineStatus) -> dict[str, Any]:
         "cloning": _cloning_body(card.cloning) if card and card.cloning else None,
         "deterministic": bool(card and card.deterministic),
         "voices": len(card.voices) if card else 0,
+        "real_time_factor": round(status.real_time_factor, 3) if status.real_time_factor else None,
         "seen_at": utc(row.seen_at) if row.seen_at else None,
     }
 

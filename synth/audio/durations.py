@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from dataclasses import dataclass
 
 SHORTEST_S = 0.08
 SLACK_S = 4.0
+SILENCE_S = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,10 @@ class Pace:
 
     shortest: float
     longest: float
+
+    @property
+    def usual(self) -> float:
+        return math.sqrt(self.shortest * self.longest)
 
 
 IDEOGRAPH = Pace(0.08, 0.8)
@@ -26,6 +32,8 @@ DIGIT = Pace(0.03, 1.2)  # a figure of 777 takes eight words, one of 1000 two
 SYMBOL = Pace(0.0, 1.2)  # may be said or not: %, @, an emoji
 PAUSE = Pace(0.0, 1.0)
 NOTHING = Pace(0.0, 0.0)
+_KNOWN = frozenset({IDEOGRAPH, SYLLABLE, KANA, LETTER})
+_OPEN_ENDED = frozenset({CAPITAL, DIGIT, SYMBOL})
 
 # By the first word of the character's Unicode name.
 _SCRIPTS = {
@@ -48,6 +56,41 @@ def shortest_plausible(text: str, speed: float = 1.0) -> float:
 def longest_plausible(text: str, speed: float = 1.0) -> float:
     """Seconds beyond which the engine must have run away."""
     return SLACK_S / min(speed, 1.0) + sum(_pace(character).longest for character in text) / speed
+
+
+def longest_silence(text: str, speed: float = 1.0) -> float:
+    """Seconds of silence between two sounds of a sentence beyond which the engine must have lost its way.
+
+    Marks that stand together may be paused at one after the other.
+    """
+    most = run = 0
+    for character in text:
+        run = run + 1 if _pace(character) is PAUSE else run * character.isspace()
+        most = max(most, run)
+    return (SILENCE_S + most * PAUSE.longest) / min(speed, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a text holds, as far as its sound goes. `letters` are those whose pace is known, in Latin ones: an ideograph
+    counts 3.6. `open_ended` is how many other characters may be read in more ways than one, and `extra` the most
+    seconds that these and the pauses may take.
+    """
+
+    letters: float
+    open_ended: int
+    extra: float
+
+
+def extent(text: str) -> Extent:
+    paces = [_pace(character) for character in text]
+    known = [pace for pace in paces if pace in _KNOWN]
+    others = [pace for pace in paces if pace not in _KNOWN]
+    return Extent(
+        letters=sum(pace.usual for pace in known) / LETTER.usual,
+        open_ended=sum(pace in _OPEN_ENDED for pace in others),
+        extra=sum(pace.longest for pace in others),
+    )
 
 
 def _pace(character: str) -> Pace:

@@ -20,7 +20,9 @@ from synth.audio.samples import from_int16, resample, to_int16
 from synth.errors import Retryable
 from synth.types import Pcm
 
-__all__ = ["CorruptAudio", "from_flac", "join", "limit_peaks", "loudness", "resample", "set_loudness", "to_flac"]
+__all__ = [
+    "CorruptAudio", "from_flac", "join", "limit_peaks", "loudness", "resample", "set_loudness", "to_flac", "whole",
+]  # fmt: skip
 
 FADE_MS = 5
 KEPT_SILENCE_MS = 20
@@ -60,6 +62,16 @@ def join(pieces: Sequence[Pcm], *, pause_ms: int) -> Pcm:
         parts.append(_fade(trimmed, _samples(FADE_MS, rate)))
         kept_before = kept_behind
     return Pcm(np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32), rate)
+
+
+def whole(pieces: Sequence[Pcm], *, sample_rate: int) -> Pcm:
+    """The pieces of one sound, one straight after the other. Raises ValueError for one of another rate."""
+    if other := {piece.sample_rate for piece in pieces} - {sample_rate}:
+        raise ValueError(f"a piece at {other.pop()} Hz of a sound at {sample_rate} Hz")
+    if len(pieces) == 1:
+        return pieces[0]
+    samples = [piece.samples for piece in pieces]
+    return Pcm(np.concatenate(samples) if samples else np.zeros(0, dtype=np.float32), sample_rate)
 
 
 def to_flac(pcm: Pcm) -> bytes:

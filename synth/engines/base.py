@@ -46,6 +46,40 @@ class CloningEngine(Engine, Protocol):
         ...
 
 
+@runtime_checkable
+class FrugalEngine(Engine, Protocol):
+    """An engine that can do with less memory for a moment."""
+
+    def release_memory(self) -> None:
+        """Give back what no run needs: caches of a device, features of references. Called between runs, after one has
+        ended for want of memory; the segment is then tried once more.
+        """
+        ...
+
+
+@runtime_checkable
+class UnloadableEngine(Engine, Protocol):
+    """An engine that gives more back than Python does by itself when nobody refers to the model any more."""
+
+    def unload(self) -> None:
+        """Drop the model, and give its memory back to the device. The engine is not used again; another one may be."""
+        ...
+
+
+@runtime_checkable
+class DeviceEngine(Engine, Protocol):
+    """An engine whose model lies on a device with memory of its own."""
+
+    @property
+    def device(self) -> str:
+        """As the engine's library calls it, and what it is, as in `cuda:0 (H200)`."""
+        ...
+
+    def device_memory(self) -> int:
+        """Bytes of it that this process holds."""
+        ...
+
+
 def pieces(engine: Engine, segment: Segment, references: References) -> Iterator[Pcm]:
     """What an engine speaks, piece by piece; one piece where it knows no smaller ones."""
     if isinstance(engine, StreamingEngine):

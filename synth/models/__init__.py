@@ -3,6 +3,8 @@
 from synth.models.curation import CurationAction, CurationBlock, CurationLine
 from synth.models.engine_card import EngineCardRow
 from synth.models.engine_day import CountedDay, EngineDay
+from synth.models.engine_pace import EnginePace
+from synth.models.engine_worker import EngineWorker
 from synth.models.entry import Entry
 from synth.models.job import Job
 from synth.models.lexicon import LexiconWord
@@ -22,6 +24,8 @@ __all__ = [
     "DiscardedObject",
     "EngineCardRow",
     "EngineDay",
+    "EnginePace",
+    "EngineWorker",
     "Entry",
     "Job",
     "LexiconWord",

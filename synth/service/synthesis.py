@@ -2,20 +2,17 @@
 
 import logging
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 
-import numpy as np
-
-from synth import cards, codec, engine_time, metrics, wiring
-from synth.audio.checks import BadAudio, check
-from synth.audio.durations import longest_plausible
+from synth import cards, codec, engine_time, health, metrics, paces, wiring
+from synth.audio.checks import BadAudio, longest
 from synth.audio.formats import get_format
 from synth.audio.pcm import to_flac
 from synth.conf import conf
-from synth.engines.base import Engine, References, pieces
-from synth.errors import Permanent, Retryable, WorkError
+from synth.engines.base import Engine
+from synth.errors import Permanent, WorkError
+from synth.health import Run
+from synth.memory import most_resident
 from synth.metrics import RunEnd
 from synth.models import Entry, Synthesis
 from synth.models.clock import database_now
@@ -25,10 +22,11 @@ from synth.queue.lease import end_this_process, kept_alive
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, give_back, synthesis_failed, synthesis_succeeded
+from synth.service.engine_runs import OUT_OF_MEMORY, Sound, gives_the_same, speak
 from synth.service.object_sweep import discard, rescue
 from synth.service.references import load_references
 from synth.stored import STORED_FORMAT, audio_object, references_column
-from synth.types import EngineCard, Pcm, Segment
+from synth.types import Segment
 from tenants.types import TenantRef
 
 logger = logging.getLogger(__name__)
@@ -38,37 +36,39 @@ ALIVE_EVERY = 20.0
 _told_alive: dict[str, float] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Sound:
-    """What one run of an engine gave, and the seconds that it took."""
+def drain_engine(engine: Engine, worker: Worker) -> int:
+    """Speak sentence after sentence for at most 30 s, then ring again. Returns how many.
 
-    pcm: Pcm
-    seconds: float
-
-
-def drain_engine(engine: Engine, worker: Worker) -> None:
-    """Speak sentence after sentence for at most 30 s, then ring again. Looks for a shutdown between two."""
+    Looks between two for a reason to stop: a shutdown, or memory beyond its bound, for which Celery replaces this
+    process once the task is over.
+    """
     card, doorbell = engine.card, wiring.doorbell()
     doorbell.answered(engine_queue(card.name))
-    _tell_alive(card)
+    _tell_alive(engine, worker)
     ends_at = time.monotonic() + DRAIN_SECONDS
-    first = True
-    while time.monotonic() < ends_at and not stopping.is_set():
+    spoken = 0
+    while time.monotonic() < ends_at and not stopping.is_set() and not (spoken and _too_large()):
         claim = claim_synthesis(card.name, card.model_version, worker)
         if claim is None:
-            return
-        if first and has_work(card.name, card.model_version):
+            return spoken
+        if not spoken and has_work(card.name, card.model_version):
             doorbell.ring_engine(card.name)  # there is more: other workers may help
-        first = False
+        spoken += 1
         synthesize(claim, engine)
     doorbell.ring_engine(card.name)
+    return spoken
 
 
-def _tell_alive(card: EngineCard) -> None:
-    """Note on the card that a worker lives, not at every bell."""
-    now = time.monotonic()
+def _too_large() -> bool:
+    return 0 < conf().worker_max_memory < most_resident()
+
+
+def _tell_alive(engine: Engine, worker: Worker) -> None:
+    """Note on the card and on the worker's own row that it lives, not at every bell."""
+    now, card = time.monotonic(), engine.card
     if now - _told_alive.get(card.name, -ALIVE_EVERY) >= ALIVE_EVERY:
         cards.seen(card.name, card.model_version)
+        health.tell(worker.name, engine)
         _told_alive[card.name] = now
 
 
@@ -77,47 +77,28 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
     if claim.attempt > MAX_ATTEMPTS:
         return _fail(claim, Failure(code=claim.error_code or "worker_lost", detail="Every attempt lost its worker."))
     segment = codec.from_json(Segment, claim.segment)
-    speed = segment.manner.speed
-    deadline = conf().deadline + conf().deadline_factor * longest_plausible(segment.text, speed)
+    manner = segment.manner
+    most = longest(segment.text, speed=manner.speed, duration=manner.duration)
+    deadline = conf().deadline + conf().deadline_factor * most
+    ends_at = time.monotonic() + deadline
     try:
         with kept_alive(
             claim, lease=conf().lease, interval=conf().heartbeat, deadline=deadline, at_deadline=end_this_process
         ):
-            sound = _speak(engine, segment, load_references(TenantRef(claim.tenant_id), segment.manner))
-            check(sound.pcm, text=segment.text, speed=speed)
+            references = load_references(TenantRef(claim.tenant_id), manner)
+            sound = speak(engine, segment, references, ends_at=ends_at)
             _publish(claim, segment, sound)
     except Permanent as error:
         _fail(claim, Failure(code=error.code, detail=error.detail, repeats=True))
     except BadAudio as error:
-        metrics.engine_run(claim.engine, RunEnd.REFUSED)
-        _retry(claim, Failure(code=error.code, detail=error.detail, repeats=engine.card.deterministic))
+        repeats = engine.card.deterministic or gives_the_same(engine.card, manner)
+        _fail(claim, Failure(code=error.code, detail=error.detail, repeats=repeats))
     except (WorkError, MemoryError) as error:
-        _retry(claim, Failure(code=getattr(error, "code", "out_of_memory"), detail=str(error)))
+        _retry(claim, Failure(code=getattr(error, "code", OUT_OF_MEMORY), detail=str(error)))
     except Exception:  # whatever it was: the sentence must not wait for its lease to run out
         logger.exception("synthesis %s broke", claim.id)
         _retry(claim, Failure(code="internal_error"))
     return None
-
-
-def _speak(engine: Engine, segment: Segment, references: References) -> Sound:
-    started = time.perf_counter()
-    try:
-        pcm = _whole(pieces(engine, segment, references))
-    except (WorkError, MemoryError):
-        metrics.engine_run(segment.manner.engine, RunEnd.FAILED)
-        raise
-    except Exception as error:  # engines are foreign code: whatever they raise must not end the worker
-        metrics.engine_run(segment.manner.engine, RunEnd.FAILED)
-        logger.exception("engine %s failed", segment.manner.engine)
-        raise Retryable(type(error).__name__, code="engine_error") from error
-    return Sound(pcm, time.perf_counter() - started)
-
-
-def _whole(spoken: Iterator[Pcm]) -> Pcm:
-    first, *others = spoken
-    if not others:
-        return first
-    return Pcm(np.concatenate([first.samples, *(piece.samples for piece in others)]), first.sample_rate)
 
 
 def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
@@ -141,6 +122,8 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
 
 def _note(claim: Synthesis, segment: Segment, sound: Sound) -> None:
     metrics.engine_run(claim.engine, RunEnd.KEPT, seconds=sound.seconds)
+    paces.learn(segment, sound.sounding)
+    health.note_run(claim.engine, Run(sound.seconds, sound.pcm.duration))
     engine_time.note_run(
         TenantRef(claim.tenant_id),
         claim.engine,
@@ -168,7 +151,12 @@ def _entry(claim: Synthesis, segment: Segment, sound: Sound, *, digest: str, siz
         duration=sound.pcm.duration,
         sample_rate=sound.pcm.sample_rate,
         made_at=database_now(),
-        provenance={"engine_seconds": round(sound.seconds, 3), "worker": claim.worker, "seed": segment.manner.seed},
+        provenance={
+            "engine_seconds": round(sound.seconds, 3),
+            "worker": claim.worker,
+            "seed": sound.seed,
+            "tries": sound.tries,
+        },
     )
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from synth import cards
+from synth import cards, engine_time
 from synth.models import EngineCardRow
 from tests.api.caller import Caller
+from tests.world import World
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -57,3 +58,11 @@ def test_an_engine_that_is_away_or_broken_says_so(owner: Caller) -> None:
     by_name = {engine["name"]: engine for engine in owner.get("/v1/engines").json()["results"]}
     assert (by_name["plain"]["status"], by_name["plain"]["available"]) == ("away", False)
     assert (by_name["silent"]["status"], by_name["silent"]["problem"]) == ("broken", "its weights are missing")
+
+
+def test_an_engine_tells_how_fast_it_was_lately(owner: Caller, world: World) -> None:
+    engine_time.note_run(world.owner.ref, "counting", characters=10, seconds=1.0, audio=4.0)
+    engine_time.flush()
+    by_name = {engine["name"]: engine for engine in owner.get("/v1/engines").json()["results"]}
+    assert (by_name["counting"]["real_time_factor"], by_name["plain"]["real_time_factor"]) == (0.25, None)
+    assert not {"worker", "workers", "device", "host"} & set(by_name["counting"])

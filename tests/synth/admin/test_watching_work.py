@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from synth import cards
-from synth.models import EngineCardRow
+from synth.models import EngineCardRow, EngineWorker
 from synth.models.states import State
 from tests.synth.admin.pages import LISTS, list_of, page_of, players, rows_of, words
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_work, publish_card
@@ -102,3 +102,16 @@ def test_an_empty_list_is_a_page(admin_client, model):
 def test_an_old_link_to_a_page_beyond_the_last_is_a_page(admin_client, world: World):
     make_work(world.owner.tenant, CHINESE)
     assert rows_of(admin_client, "job", p="7") == []
+
+
+def test_the_page_of_an_engine_tells_how_its_workers_are(admin_client):
+    publish_card()
+    row = EngineCardRow.objects.get()
+    told = {"engine": row.name, "model_version": row.model_version, "seen_at": timezone.now()}
+    EngineWorker.objects.create(
+        name="gpu-host:17", device="cuda:0", memory=3 * 2**30, device_memory=5 * 2**30, real_time_factor=0.3333, **told
+    )
+    EngineWorker.objects.create(name="idle-host:4", loaded=False, **told)
+    page = words(admin_client.get(page_of(row)).content.decode())
+    for part in ("gpu-host:17", "cuda:0", "3.0 GB", "5.0 GB", "0.333", "idle-host:4", "dropped, had no work"):
+        assert part in page

@@ -32,6 +32,20 @@ def sine(seconds: float, rate: int = 24000, *, pitch: float = 220.0, level: floa
     return Pcm((level * np.cos(2 * np.pi * pitch * time)).astype(np.float32), rate)
 
 
+def square(seconds: float, rate: int = 24000, *, pitch: float = 220.0, level: float = 0.5) -> Pcm:
+    """As loud as its peak."""
+    tone = sine(seconds, rate, pitch=pitch, level=1.0)
+    return Pcm((level * np.sign(tone.samples)).astype(np.float32), rate)
+
+
+def clicks(seconds: float, rate: int = 24000) -> Pcm:
+    """A hiss that nobody hears, with single samples that stand out."""
+    pcm = speech_like(seconds, rate, level=0.0003)
+    samples = pcm.samples.copy()
+    samples[:: rate // 4] = 0.02
+    return Pcm(samples, rate)
+
+
 def silence(seconds: float, rate: int = 24000) -> Pcm:
     return Pcm(np.zeros(round(seconds * rate), dtype=np.float32), rate)
 

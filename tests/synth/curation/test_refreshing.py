@@ -51,7 +51,7 @@ def test_what_fails_leaves_the_old_sound(owner: Speaker, monkeypatch: pytest.Mon
     assert (ended["status"], ended["done"], ended["failed"]) == ("succeeded", 0, 1)
     (failure,) = owner.get(f"{action['href']}/failures")["results"]
     assert failure["entry_id"] == old["id"]
-    assert failure["code"] == {"silence": "audio_silent", "error": "engine_error"}[trouble]
+    assert failure["code"] == {"silence": "implausible_audio", "error": "engine_error"}[trouble]
     again = owner.ask(TEXT).json()
     assert (again["sha256"], again["cache"]) == (old["sha256"], "hit")
 
