@@ -75,7 +75,9 @@ def test_retry_after_is_waited_for(server: SpeechServer, status: int) -> None:
     assert time.monotonic() - started >= 1
 
 
-@pytest.mark.parametrize("after", ["3600", email.utils.formatdate(time.time() + 3600, usegmt=True)])
+@pytest.mark.parametrize(
+    "after", ["3600", email.utils.formatdate(time.time() + 3600, usegmt=True)], ids=["seconds", "a date"]
+)
 def test_a_longer_retry_after_than_there_is_time_for_ends_the_sentence_at_once(
     server: SpeechServer, after: str
 ) -> None:
