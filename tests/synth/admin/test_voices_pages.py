@@ -59,9 +59,10 @@ def test_deleting_one_needs_the_permission_and_is_noted_with_the_user(client, ad
     staff = User.objects.create_user("staff", password="staff-password", is_staff=True)
     staff.user_permissions.add(Permission.objects.get(codename="view_clonedvoice"))
     client.force_login(staff)
-    assert client.post(address).status_code == 403
+    assert client.post(address, {"_form_submitted": "on"}).status_code == 403
+    assert "Delete this voice?" in admin_client.get(address).content.decode()
     assert ClonedVoice.objects.exists()
-    answer = admin_client.post(address)
+    answer = admin_client.post(address, {"_form_submitted": "on"})
     assert answer["HX-Redirect"] == list_of("clonedvoice")
     assert not ClonedVoice.objects.exists()
     assert VoiceEvent.objects.get(kind="deleted").user_name == "admin"
