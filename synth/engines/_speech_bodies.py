@@ -6,6 +6,7 @@ Servers write wav headers before they know the length, name the wrong type, or s
 from __future__ import annotations
 
 import io
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ READ_FRAMES = 2**16
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _SAMPLE_TYPES = {(_PCM, 16): "<i2", (_FLOAT, 32): "<f4"}
 _WHOLE = (b"fLaC", b"OggS", b"ID3")
+# How errors begin that are sent as audio; samples never do.
+_PAGE = re.compile(rb'\s*(\{\s*"[a-z_]{3}|<!doctype|<html)', re.IGNORECASE)
 
 
 class BadBody(Exception):  # noqa: N818
@@ -90,9 +93,9 @@ def _kind(head: bytes, media_type: str, form: str) -> str:
         return "wav"
     if head.startswith(_WHOLE):
         return "whole"
+    if _PAGE.match(head):
+        raise BadBody("the answer is JSON or a page")
     if form == "pcm" and stated not in {"audio/mpeg", "audio/mp3"}:
-        if not stated.startswith("audio/") and head.startswith(b'{"'):
-            raise BadBody("the answer is JSON")
         return "pcm"
     if head[0] == 0xFF and head[1:2] and head[1] & 0xE0 == 0xE0:
         return "whole"  # MPEG frames

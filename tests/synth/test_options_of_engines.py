@@ -1,11 +1,14 @@
 """An engine is given the settings that are its own, and no other engine's."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from synth import wiring
+from synth.engines._speech_options import read_options
 from tests.engines.counting import CountingEngine
+from tests.test_settings import settings_with
 
 OWN = {"model": "large"}
 
@@ -23,5 +26,12 @@ def test_an_engine_gets_its_own_options(
     assert engine.options == given
 
 
-def test_the_settings_name_the_options_of_the_engines_in_the_tree(settings) -> None:
-    assert set(settings.REFRAIN["ENGINE_OPTIONS"]["kokoro"]) == {"directory", "voices"}
+def test_a_key_may_come_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sk-secret\n")
+    told = settings_with({"REFRAIN_OPENAI_API_KEY_FILE": str(tmp_path / "key")})
+    assert told["REFRAIN"]["ENGINE_OPTIONS"]["openai_http"]["api_key"] == "sk-secret"
+
+
+def test_the_defaults_of_the_settings_are_those_of_the_engine(settings) -> None:
+    given = settings.REFRAIN["ENGINE_OPTIONS"]["openai_http"] | {"base_url": "http://speech.example"}
+    assert read_options(given) == read_options({"base_url": "http://speech.example"})

@@ -3,20 +3,24 @@
 import contextlib
 import email.utils
 import logging
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from synth.engines import _speech_server
 from synth.engines.openai_http import OpenAiHttp
 from synth.errors import EngineUnavailable, Permanent, Retryable, WorkError
 from tests.servers.ports import free_port
 from tests.servers.speech import RATE, Answer, SpeechServer, encoded, streamed_wav, tone
 from tests.synth.engines.remote import KEY, TEXT, engine_of, failure, said, spoken
 
+ROOT = Path(__file__).resolve().parents[3]
 HEARD = tone({"input": TEXT, "voice": "tone_a"})
 GOOD = encoded(HEARD, "wav")
 BRIEF = {"connect_timeout": "0.3", "read_timeout": "0.3", "timeout": "0.9"}
@@ -134,6 +138,8 @@ def test_a_connection_that_breaks_is_tried_again(server: SpeechServer, answer: A
         ("wav", Answer(body=b'{"error": {"message": "no"}}', media_type="application/json")),
         ("pcm", Answer(body=b'{"error": {"message": "no"}}', media_type="application/problem+json")),
         ("pcm", Answer(body=b'{"error": "no"}', media_type="application/octet-stream")),
+        ("pcm", Answer(body=b'{\n  "detail": "no"\n}', media_type="audio/pcm")),
+        ("pcm", Answer(body=b"<!DOCTYPE html><p>Sign in", media_type="application/octet-stream")),
         ("wav", Answer(body=b"<html>Sign in</html>", media_type="text/html")),
         ("wav", Answer(body=b"<html>Sign in</html>", media_type="audio/wav")),
         ("wav", Answer(body=b"", promised=0)),
@@ -292,3 +298,12 @@ def test_neither_text_nor_key_is_logged(server: SpeechServer, caplog: pytest.Log
     assert "the speech server is away" in caplog.text
     assert TEXT not in caplog.text
     assert KEY not in caplog.text
+
+
+def test_the_guides_name_every_code() -> None:
+    codes = {
+        value for name, value in vars(_speech_server).items() if name.isupper() and str(value).startswith("engine_")
+    }
+    assert len(codes) == 9
+    for page in ("docs/engines.md", "docs/api.md"):
+        assert codes <= set(re.findall(r"`(\w+)`", (ROOT / page).read_text(encoding="utf-8"))), page
