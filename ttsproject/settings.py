@@ -146,6 +146,17 @@ REFRAIN = {
             "directory": env.text("REFRAIN_KOKORO_DIR"),
             "voices": env.text("REFRAIN_KOKORO_VOICES"),
         },
+        "indextts": {
+            "code": env.text("REFRAIN_INDEXTTS_CODE"),
+            "model_dir": env.text("REFRAIN_INDEXTTS_MODEL_DIR"),
+            "aux_dir": env.text("REFRAIN_INDEXTTS_AUX_DIR"),
+            "device": env.text("REFRAIN_INDEXTTS_DEVICE"),
+            "fp16": "yes" if env.flag("REFRAIN_INDEXTTS_FP16", default=False) else "",
+            "cuda_kernel": "yes" if env.flag("REFRAIN_INDEXTTS_CUDA_KERNEL", default=False) else "",
+            "emotion_text": "yes" if env.flag("REFRAIN_INDEXTTS_EMOTION_TEXT", default=False) else "",
+            "digests": env.text("REFRAIN_INDEXTTS_DIGESTS"),
+            "voices_kept": str(env.integer("REFRAIN_INDEXTTS_VOICES_KEPT", 16, minimum=1, maximum=1000)),
+        },
         "openai_http": {
             "base_url": env.text("REFRAIN_OPENAI_BASE_URL"),
             "api_key": env.text("REFRAIN_OPENAI_API_KEY"),

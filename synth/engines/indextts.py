@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from synth.engines import _indextts_emotion as emotions
@@ -21,7 +22,7 @@ from synth.engines._indextts_release import Release
 from synth.engines._indextts_voices import SECONDS, Voices
 from synth.engines._requests import check
 from synth.engines._scripts import Unspeakable
-from synth.engines.base import References
+from synth.engines.base import NO_OPTIONS, References
 from synth.errors import Permanent, Retryable, WorkError
 from synth.keys import segment_key
 from synth.types import Cloning, EngineCard, Pcm, Reference, Segment, SpeedRange, Voice
@@ -39,6 +40,7 @@ PAUSE_MS = 200
 OUT_OF_MEMORY, NO_SPEECH, DEVICE_LOST = "out_of_memory", "no_speech", "device_lost"
 # How many seeds are tried where the caller set none and the model says nothing.
 TRIES = 3
+NO_REFERENCES: References = MappingProxyType({})
 PATIENCE = 600.0  # seconds to wait for another thread's synthesis
 logger = logging.getLogger(__name__)
 
@@ -70,7 +72,7 @@ class IndexTTS:
     def card(self) -> EngineCard:
         return self._card
 
-    def synthesize(self, segment: Segment, references: References) -> Pcm:
+    def synthesize(self, segment: Segment, references: References = NO_REFERENCES) -> Pcm:
         """Raises Permanent for what it can never speak, Retryable where memory ran out or the model said nothing."""
         import numpy as np
 
@@ -164,6 +166,8 @@ class IndexTTS:
         speaker = _reference(references, manner.voice_fingerprint)
         voice = Voice(manner.voice, NAME, manner.voice_fingerprint, self._card.languages)
         language = check(segment, replace(self._card, voices=(voice,)))
+        if manner.speed != 1.0 and not release.has_speed:
+            raise Permanent(f"IndexTTS {release.name} has no control of speed", code="unsupported_control")
         texts.check_text(segment.text, release.scripts)
         texts.check_pinyin(manner.pronunciations, self._vocabulary, language)
         text = release.spelling(segment.text, manner.pronunciations)
@@ -201,14 +205,14 @@ class IndexTTS:
             raise Permanent(f"the model does not take {', '.join(unheard)} for pinyin", code="unknown_syllable")
 
 
-def load(*, threads: int = 1, options: Mapping[str, str] | None = None) -> IndexTTS:
+def load(*, threads: int = 1, options: Mapping[str, str] = NO_OPTIONS) -> IndexTTS:
     """Load the model that the options name, and speak once with it.
 
     Raises EngineUnavailable, with what is missing, before anything is loaded or downloaded.
     """
     from synth.engines import _indextts_loading as loading
 
-    loaded = loading.load(options or {}, threads=threads)
+    loaded = loading.load(options, threads=threads)
     engine = IndexTTS(loaded)
     loading.warm_up(engine)
     return engine
@@ -284,7 +288,9 @@ def _stepwise(spoken: Iterator[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Upstream prints and warns with the text that it speaks."""
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+    """Upstream prints and warns with the text that it speaks, and draws bars of progress."""
+    nowhere = io.StringIO()
+    quiet = contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), warnings.catch_warnings()
+    with quiet[0], quiet[1], quiet[2]:
         warnings.simplefilter("ignore")
         yield

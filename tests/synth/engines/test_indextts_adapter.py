@@ -259,8 +259,7 @@ def test_speed_is_a_duration_factor_in_two_and_a_half_and_refused_in_two() -> No
     said(engine, ANNA, speed=2.0)
     assert model.asked[0]["duration_factor"] == 0.5
     assert model.asked[0]["lang"] == "zh"
-    plain = made()[0]
-    assert plain.card.speed is None
+    assert refused(made("2")[0], speed=2.0).code == "unsupported_control"
 
 
 def test_nothing_of_a_text_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
