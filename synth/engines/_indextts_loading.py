@@ -73,7 +73,7 @@ def load(options: Mapping[str, str], *, threads: int) -> Loaded:
         numbers=numbers,
         vocabulary=vocabulary,
         version=version,
-        device=device,
+        device=numbers.named(device),
         reads_emotion=_is_on(options, "emotion_text"),
         voices_kept=int(options.get("voices_kept") or KEPT),
     )

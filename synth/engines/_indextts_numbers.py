@@ -30,6 +30,10 @@ class Numbers(Protocol):
         """Give back what is kept for later use."""
         ...
 
+    def held(self) -> int:
+        """Bytes of the device's memory that this process holds."""
+        ...
+
     def samples(self, sound: Any) -> NDArray[np.float32]: ...
 
 
@@ -58,11 +62,18 @@ class Torch:
         words = ("cuda error", "cublas_status", "cudnn_status", "device-side assert")
         return any(word in str(error).lower() for word in words)
 
+    def named(self, device: str) -> str:
+        """The device with the name of its make."""
+        return f"{device} ({self._torch.cuda.get_device_name(device)})" if device.startswith("cuda") else device
+
     def free(self) -> None:
         gc.collect()
         if self._torch.cuda.is_available():
             with contextlib.suppress(RuntimeError):  # of a device that is lost
                 self._torch.cuda.empty_cache()
+
+    def held(self) -> int:
+        return int(self._torch.cuda.memory_reserved()) if self._torch.cuda.is_available() else 0
 
     def samples(self, sound: Any) -> NDArray[np.float32]:
         return np.asarray(sound.detach().to("cpu", self._torch.float32).numpy(), np.float32)

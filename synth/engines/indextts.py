@@ -38,7 +38,7 @@ SAMPLE_RATE = 22_050
 FULL_SCALE = 32_767.0
 PAUSE_MS = 200
 OUT_OF_MEMORY, NO_SPEECH, DEVICE_LOST = "out_of_memory", "no_speech", "device_lost"
-# How many seeds are tried where the caller set none and the model says nothing.
+# How many seeds are tried where none is set and the model says nothing.
 TRIES = 3
 NO_REFERENCES: References = MappingProxyType({})
 PATIENCE = 600.0  # seconds to wait for another thread's synthesis
@@ -55,7 +55,6 @@ class _Asked:
     strength: float
     arguments: dict[str, Any]
     seeds: tuple[int, ...]
-    seed_is_callers: bool
 
 
 class IndexTTS:
@@ -66,11 +65,32 @@ class IndexTTS:
         self._vocabulary = loaded.vocabulary
         self._voices = Voices(loaded.model, kept=loaded.voices_kept)
         self._turn = threading.Lock()
+        self._device = loaded.device
         self._card = _card(loaded)
 
     @property
     def card(self) -> EngineCard:
         return self._card
+
+    @property
+    def device(self) -> str:
+        """As torch calls it, with the name of a GPU."""
+        return self._device
+
+    def device_memory(self) -> int:
+        """Bytes that this process holds of it."""
+        return self._numbers.held()
+
+    def release_memory(self) -> None:
+        """Drop the features of every reference, and what is kept for later use."""
+        self._voices.forget_all()
+        self._numbers.free()
+
+    def unload(self) -> None:
+        """Drop the model. The engine is of no use afterwards."""
+        self.release_memory()
+        self._model = self._voices = None  # type: ignore[assignment]
+        self._numbers.free()
 
     def synthesize(self, segment: Segment, references: References = NO_REFERENCES) -> Pcm:
         """Raises Permanent for what it can never speak, Retryable where memory ran out or the model said nothing."""
@@ -89,24 +109,17 @@ class IndexTTS:
             self._turn.release()
 
     def _tried(self, asked: _Asked) -> Iterator[Pcm]:
-        """With other seeds where the model says nothing, and once more after memory ran out; never after a piece."""
-        seeds, more_memory = list(asked.seeds), True
-        while True:
+        """With another seed where the model says nothing and nobody set one; never after a piece."""
+        for turn, seed in enumerate(asked.seeds, 1):
             told = False
             try:
-                for pcm in self._run(asked, seeds[0]):
+                for pcm in self._run(asked, seed):
                     told = True
                     yield pcm
             except Exception as error:  # noqa: BLE001 - upstream raises anything
-                failure = self._failure(error, asked)
-                if told or not (more_memory if failure.code == OUT_OF_MEMORY else seeds[1:]):
+                failure = self._failure(error)
+                if told or turn == len(asked.seeds) or failure.code != NO_SPEECH:
                     # Without its cause: upstream's messages may hold the tenant's text.
-                    raise failure from None
-                if failure.code == OUT_OF_MEMORY:
-                    more_memory = False
-                elif failure.code == NO_SPEECH:
-                    seeds = seeds[1:]
-                else:
                     raise failure from None
             else:
                 return
@@ -145,21 +158,17 @@ class IndexTTS:
         finally:
             self._model.gr_progress = None
 
-    def _failure(self, error: Exception, asked: _Asked) -> WorkError:
+    def _failure(self, error: Exception) -> WorkError:
         if isinstance(error, WorkError):
             return error
         kind = type(error).__name__
         if self._numbers.is_out_of_memory(error):
-            self._voices.forget_all()
-            self._numbers.free()
             return Retryable("the device has too little memory", code=OUT_OF_MEMORY)
         if self._numbers.is_lost(error):
             logger.error("indextts has lost its device (%s): the worker must be started anew", kind)
             return Retryable(f"the device failed ({kind})", code=DEVICE_LOST)
         logger.warning("indextts raised %s", kind)
-        if asked.seed_is_callers:
-            return Permanent(f"the model says nothing with this seed ({kind}); another may do", code=NO_SPEECH)
-        return Retryable(f"the model says nothing ({kind})", code=NO_SPEECH)
+        return Retryable(f"the model says nothing with this seed ({kind})", code=NO_SPEECH)
 
     def _asked(self, segment: Segment, references: References) -> _Asked:
         manner, release = segment.manner, self._release
@@ -185,8 +194,7 @@ class IndexTTS:
                 emotion_text = emotion.text
             else:
                 arguments["emo_vector"] = emotions.vector_of(emotion)
-        seeds = _seeds(segment)
-        return _Asked(speaker, feeling, emotion_text, strength, arguments, seeds, manner.seed is not None)
+        return _Asked(speaker, feeling, emotion_text, strength, arguments, _seeds(segment))
 
     def _check_tokens(self, text: str, syllables: frozenset[str]) -> None:
         """Raises Permanent for letters that IndexTTS 2's tokens lack, and for pinyin that does not reach them: it
@@ -242,8 +250,8 @@ def _card(loaded: Loaded) -> EngineCard:
         pronunciation_kinds=("pinyin", "alias"),
         syllables=texts.canonical_syllables(loaded.vocabulary),
         cloning=Cloning(languages=release.languages, minimum=3.0, maximum=SECONDS),
-        deterministic=loaded.device == "cpu",
-        limits={"emotion_sum": emotions.MOST, "reference_seconds": SECONDS, "device": loaded.device},
+        deterministic=False,  # a seed that nobody set is drawn by the worker, which tells it
+        limits={"emotion_sum": emotions.MOST, "reference_seconds": SECONDS},
     )
 
 

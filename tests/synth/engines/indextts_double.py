@@ -83,6 +83,9 @@ class DoubleNumbers:
     def free(self) -> None:
         self.freed += 1
 
+    def held(self) -> int:
+        return 0
+
     def samples(self, sound: Any) -> NDArray[np.float32]:
         return np.asarray(sound, np.float32)
 

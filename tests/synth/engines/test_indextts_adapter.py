@@ -1,6 +1,8 @@
 """IndexTTS's adapter: voices, seeds, emotions, pinyin and failures, over a stand-in with upstream's odd habits."""
 
+import gc
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -118,14 +120,16 @@ def test_without_a_seed_equal_segments_sound_equal_and_others_draw_others() -> N
     assert model.draws.seeds[0] == model.draws.seeds[1] != model.draws.seeds[2]
 
 
-def test_a_model_that_says_nothing_is_asked_with_other_seeds_unless_the_caller_set_one() -> None:
+def test_a_model_that_says_nothing_is_asked_with_other_seeds_unless_one_is_set() -> None:
     engine, model = made()
     with pytest.raises(Retryable) as caught:
         said(engine, ANNA, double.DUMB)
     assert caught.value.code == "no_speech"
     assert len(set(model.draws.seeds)) == 3
     model.draws.seeds.clear()
-    assert refused(engine, double.DUMB, seed=1).code == "no_speech"
+    with pytest.raises(Retryable) as caught:
+        said(engine, ANNA, double.DUMB, seed=1)
+    assert caught.value.code == "no_speech"
     assert model.draws.seeds == [1]
 
 
@@ -315,24 +319,30 @@ def test_threads_take_turns() -> None:
 # Failures
 
 
-def test_after_running_out_of_memory_it_tries_once_more_with_the_same_seed() -> None:
-    engine, model = made()
-    model.starve = 1
-    assert said(engine, ANNA, double.STARVED).duration > 0
-    assert len(model.draws.seeds) == 2
-    assert len(set(model.draws.seeds)) == 1
-
-
-def test_memory_that_stays_short_is_told_as_such_and_given_back() -> None:
+def test_out_of_memory_is_told_as_such_and_what_is_kept_can_be_given_back() -> None:
     loaded = double.loaded()
     engine = IndexTTS(loaded)
-    loaded.model.starve = 5
+    said(engine, ANNA)
+    loaded.model.starve = 1
     with pytest.raises(Retryable) as caught:
         said(engine, ANNA, double.STARVED)
     assert caught.value.code == "out_of_memory"
-    assert loaded.numbers.freed == 2  # type: ignore[attr-defined]
-    assert loaded.model.starve == 3
-    assert loaded.model.cache_spk_cond is None
+    assert len(loaded.model.draws.seeds) == 2, "the worker tries again, once memory is given back"
+    engine.release_memory()
+    assert loaded.numbers.freed == 1  # type: ignore[attr-defined]
+    read = len(loaded.model.read)
+    assert said(engine, ANNA, double.STARVED).duration > 0
+    assert len(loaded.model.read) == read + 2
+
+
+def test_an_unloaded_engine_holds_its_model_no_more() -> None:
+    loaded = double.loaded()
+    engine, model = IndexTTS(loaded), weakref.ref(loaded.model)
+    said(engine, ANNA)
+    del loaded
+    engine.unload()
+    gc.collect()
+    assert model() is None
 
 
 def test_a_lost_device_is_told_at_once() -> None:
