@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 
 SHORTEST_S = 0.08
 SLACK_S = 4.0
 SILENCE_S = 2.5
+MARK_S = 0.25  # of sound: a colon may be read out, and what stands before a mark is drawn out
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def longest_silence(text: str, speed: float = 1.0) -> float:
 class Extent:
     """What a text holds, as far as its sound goes. `letters` are those whose pace is known, in Latin ones: an ideograph
     counts 3.6. `open_ended` is how many other characters may be read in more ways than one, and `extra` the most
-    seconds that these and the pauses may take.
+    seconds that these and the marks between words may take.
     """
 
     letters: float
@@ -83,14 +85,19 @@ class Extent:
 
 
 def extent(text: str) -> Extent:
-    paces = [_pace(character) for character in text]
-    known = [pace for pace in paces if pace in _KNOWN]
-    others = [pace for pace in paces if pace not in _KNOWN]
+    paces = [_in_its_word(*pair) for pair in pairwise(text + " ")]
+    open_ended = [pace.longest for pace in paces if pace in _OPEN_ENDED]
     return Extent(
-        letters=sum(pace.usual for pace in known) / LETTER.usual,
-        open_ended=sum(pace in _OPEN_ENDED for pace in others),
-        extra=sum(pace.longest for pace in others),
+        letters=sum(pace.usual for pace in paces if pace in _KNOWN) / LETTER.usual,
+        open_ended=len(open_ended),
+        extra=sum(open_ended) + MARK_S * sum(pace is PAUSE for pace in paces),
     )
+
+
+def _in_its_word(character: str, following: str) -> Pace:
+    """A capital that a small letter follows is not spelled."""
+    pace = _pace(character)
+    return LETTER if pace is CAPITAL and following.islower() else pace
 
 
 def _pace(character: str) -> Pace:

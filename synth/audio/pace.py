@@ -15,7 +15,7 @@ LEAST_COUNT = 50
 MOST_COUNT = 1000
 # The range is at least from half to twice the usual; it is wider where the sounds differ more among themselves.
 NARROWEST = math.log(2)
-DEVIATIONS = 5
+DEVIATIONS = 4
 # On top: for a short text these are most of what is allowed.
 SLACK_ABOVE_S = 1.0
 SLACK_BELOW_S = 0.3
