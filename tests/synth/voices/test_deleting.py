@@ -88,6 +88,15 @@ def test_open_work_with_it_fails(owner: Cloner):
     assert owner.get(other["href"])["status"] == "succeeded"
 
 
+def test_open_work_with_its_emotion_fails_too(owner: Cloner):
+    voice = owner.clone()
+    job = owner.ask(TEXT, voice="actor/actor_a", emotion={"reference": "anna"})
+    assert job.status_code == 202, job.content
+    owner.delete(voice)
+    told = owner.get(job.json()["href"])
+    assert (told["status"], told["error"]) == ("failed", {"code": "voice_gone"})
+
+
 def test_anothers_speech_by_the_same_recording_stays(owner: Cloner, stranger: Cloner):
     ours, theirs = owner.clone(), stranger.clone()
     for member in (owner, stranger):
