@@ -24,7 +24,7 @@ from synth.breaker import Breaker
 from synth.engines._speech_bodies import BadBody, TooLong
 from synth.errors import Permanent, Retryable
 
-SPEECH = "/v1/audio/speech"
+SPEECH, VOICES, MODELS = "/v1/audio/speech", "/v1/audio/voices", "/v1/models"
 
 UNREACHABLE = "engine_unreachable"
 TIMEOUT = "engine_timeout"
@@ -81,7 +81,7 @@ class SpeechServer:
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
         timeout = httpx.Timeout(patience.read, connect=patience.connect)
         self._client = httpx.AsyncClient(headers=headers, timeout=timeout, follow_redirects=False)
-        self._breaker = Breaker("the speech server", pause=patience.breaker_pause)
+        self._breaker = Breaker("the speech server", pause=patience.breaker_pause, probe=self._ask_whether_it_is_back)
 
     def close(self) -> None:
         self._loop.run_until_complete(self._client.aclose())
@@ -125,8 +125,20 @@ class SpeechServer:
         except ValueError:
             return None
 
+    def _ask_whether_it_is_back(self) -> None:
+        """In a thread of the breaker's, and so not over the loop. Whatever a server answers itself, it is back."""
+        if self._loop.is_closed():
+            return
+        timeout = httpx.Timeout(self._patience.read, connect=self._patience.connect)
+        with httpx.stream("GET", self._url(MODELS), headers=self._client.headers, timeout=timeout) as answer:
+            if answer.status_code in _AWAY:
+                raise ConnectionError("a gateway answers in its place")
+
+    def _url(self, path: str) -> str:
+        return str(self._base).rstrip("/") + path
+
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Request:
-        return self._client.build_request(method, str(self._base).rstrip("/") + path, json=body)
+        return self._client.build_request(method, self._url(path), json=body)
 
     def _try(self, body: Mapping[str, Any], decode: Decode[T], deadline: float) -> Iterator[T]:
         with self._answer(self._request("POST", SPEECH, body), deadline) as response:

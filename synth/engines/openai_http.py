@@ -19,7 +19,7 @@ from synth.engines._requests import check, version_digest
 from synth.engines._scripts import Unspeakable
 from synth.engines._speech_bodies import Wanted, decoded
 from synth.engines._speech_options import Options, read_options, variable
-from synth.engines._speech_server import BUSY, FAILED, TIMEOUT, UNREACHABLE, SpeechServer
+from synth.engines._speech_server import BUSY, FAILED, MODELS, TIMEOUT, UNREACHABLE, VOICES, SpeechServer
 from synth.engines.base import NO_OPTIONS, References
 from synth.errors import EngineUnavailable, Retryable
 from synth.types import EngineCard, Pcm, Segment, Voice
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 NAME = "openai_http"
 # Raise it with every change here or in the modules of this folder that changes the sound of any text.
 ADAPTER_VERSION = "1"
-VOICES, MODELS = "/v1/audio/voices", "/v1/models"
 # Of what a server says about its model, all that stays the same until the model changes.
 STEADY = ("id", "root", "version", "revision")
 MOST_VOICES, LONGEST_NAME = 1000, 100
