@@ -64,8 +64,8 @@ def load(options: Mapping[str, str], *, threads: int) -> Loaded:
         numbers = Torch(threads=threads)
         model = _construct(module, places, options)
         device = str(model.device)
-        half = device != "cpu" and _is_on(options, "fp16")
-        parts = (ADAPTER_VERSION, places.release.name, weights, files.digest_of_code(places.code), str(half))
+        half = str(getattr(model, places.release.half))  # upstream drops it where the device has none
+        parts = (ADAPTER_VERSION, places.release.name, weights, files.digest_of_code(places.code), half)
         version = version_digest(*parts, packages=PACKAGES)
     return Loaded(
         model=model,

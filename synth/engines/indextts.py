@@ -177,7 +177,8 @@ class IndexTTS:
         language = check(segment, replace(self._card, voices=(voice,)))
         if manner.speed != 1.0 and not release.has_speed:
             raise Permanent(f"IndexTTS {release.name} has no control of speed", code="unsupported_control")
-        texts.check_text(segment.text, release.scripts)
+        for text in (segment.text, *(said.value for said in manner.pronunciations if said.kind == "alias")):
+            texts.check_text(text, release.scripts)
         texts.check_pinyin(manner.pronunciations, self._vocabulary, language)
         text = release.spelling(segment.text, manner.pronunciations)
         self._check_tokens(text, texts.syllables_in(segment.text, manner.pronunciations))

@@ -246,8 +246,15 @@ def test_pinyin_is_for_chinese_and_ipa_for_nobody() -> None:
 @pytest.mark.parametrize("release", ["2", "2.5"])
 def test_a_text_cannot_give_the_engine_commands(release: str, text: str) -> None:
     engine, model = made(release)
-    assert refused(engine, text).code == "unspeakable_text"
+    alias = (Pronunciation("天", "alias", text),)
+    assert refused(engine, text).code == refused(engine, pronunciations=alias).code == "unspeakable_text"
     assert model.asked == []
+
+
+def test_an_alias_is_said_in_the_place_of_its_text() -> None:
+    engine, model = made()
+    said(engine, ANNA, "去SQL公园。", pronunciations=(Pronunciation("SQL", "alias", "sequel"),))
+    assert model.asked[0]["text"] == "去sequel公园。"
 
 
 def test_a_character_without_a_token_is_refused_and_punctuation_without_one_is_not() -> None:
