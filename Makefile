@@ -13,7 +13,7 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # With their bytecode kept, the hundreds of processes that the tests start are up sooner.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run manage test test-sqlite test-postgresql lint format messages dev python system-tools
+.PHONY: help run manage test test-sqlite test-postgresql test-engines lint format messages dev python system-tools
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ test-sqlite: dev system-tools
 
 test-postgresql: dev system-tools
 	$(PYTEST) --database=postgresql -m "not browser and not faults"
+
+test-engines: python ## The tests of the engines that need torch, in an environment of their own (6 GB the first time)
+	@$(PYTHON) ttsproject/launch/install.py requirements/torch-dev.txt .venvs/engines
+	.venvs/engines/bin/python -m pytest tests/engines_torch
 
 lint: dev ## Style, types, layers, migrations
 	$(BIN)/ruff check .

@@ -36,6 +36,8 @@ class TestRun:
         self.directory = Path(tempfile.mkdtemp(prefix="refrain-tests-"))
         self.redis = RedisServer(self.directory / "redis")
         self.postgres = PostgresServer() if database == POSTGRESQL else None
+        # What was set before, for the tests that look for a checkout of somebody else's code.
+        self.developers = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
 
     @property
     def database_url(self) -> str:

