@@ -41,8 +41,8 @@ _REFUSES_THE_KEY = frozenset({401, 402, 403, 407})
 _MAY_PASS = frozenset({408, 425, 429})
 _BUSY = frozenset({429, 503})
 _AWAY = frozenset({502, 504})
-# What a server answers that lacks a page, or keeps it from this key.
-_NO_SUCH_PAGE = frozenset({403, 404, 405, 501})
+# What a server answers that lacks a page, keeps it from this key, or wants to be asked otherwise.
+_NO_SUCH_PAGE = frozenset({400, 403, 404, 405, 422, 501})
 FIRST_PAUSE = 0.25
 MOST_REDIRECTS = 3
 CLOSING_SECONDS = 1.0
@@ -111,7 +111,7 @@ class SpeechServer:
             time.sleep(pause)
 
     def look(self, path: str) -> Any:
-        """A JSON page of the server, None where it has no such page. Raises Retryable, with the reason."""
+        """A JSON page of the server, None where it has none that can be read. Raises Retryable, with the reason."""
         deadline = time.monotonic() + self._patience.read
         try:
             with self._answer(self._request("GET", path), deadline) as response:
@@ -122,7 +122,7 @@ class SpeechServer:
             return json.loads(page)
         except _Passing as error:
             raise Retryable(error.detail, code=error.code) from error
-        except ValueError:
+        except (ValueError, BadBody):
             return None
 
     def _ask_whether_it_is_back(self) -> None:

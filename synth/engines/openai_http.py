@@ -123,7 +123,8 @@ class _Probe:
         """Its steady facts, none where the server tells nothing of it."""
         page = self._look(MODELS)
         listed = page.get("data") if isinstance(page, dict) else None
-        known = [entry for entry in listed or () if isinstance(entry, dict) and entry.get("id") == name]
+        entries = listed if isinstance(listed, list) else []
+        known = [entry for entry in entries if isinstance(entry, dict) and entry.get("id") == name]
         return {key: known[0][key] for key in STEADY if key in known[0]} if known else {}
 
     def voices(self) -> tuple[str, ...]:

@@ -54,7 +54,17 @@ def test_stated_voices_come_first_with_their_languages(server: SpeechServer) -> 
     assert found.default_voices == {"zh": "xiaobei", "en": "alloy"}
 
 
-@pytest.mark.parametrize("page", [Answer(404, body=b""), Answer(body=b"<html>", media_type="text/html")])
+@pytest.mark.parametrize(
+    "page",
+    [
+        Answer(404, body=b""),
+        Answer(422, body=b""),
+        Answer(body=b"<html>", media_type="text/html"),
+        Answer(body=b"{}", headers={"Content-Encoding": "gzip"}),
+        Answer(body=b'{"voices": "many", "data": 7}'),
+        Answer(body=b" " * 2_000_000),
+    ],
+)
 def test_a_server_that_lists_nothing_needs_stated_voices(server: SpeechServer, page: Answer) -> None:
     server.pages = {VOICES: page, MODELS: page}
     assert voices(server, voices="alloy") == ["alloy"]
