@@ -22,8 +22,6 @@ from synth.errors import Permanent, Retryable
 from synth.types import Cloning, EngineCard, Pcm, Reference, Segment, SpeedRange, Voice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 

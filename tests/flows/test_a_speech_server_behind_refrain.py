@@ -43,8 +43,8 @@ def running(make_shared_stack: StackMaker, server: SpeechServer) -> Stack:
 
 
 def asked(text: str, voice: str = VOICES[0]) -> dict[str, object]:
-    wanted = {"engine": "openai_http", "format": "wav", "delivery": "inline", "wait": 60}
-    return {"text": text, "voice": voice, "language": "en", **wanted}
+    wanted = {"format": "wav", "delivery": "inline", "wait": 60}
+    return {"text": text, "voice": f"openai_http/{voice}", "language": "en", **wanted}
 
 
 def heard(answer: Told) -> tuple[float, float]:

@@ -33,7 +33,7 @@ def test_the_old_sound_is_served_until_the_new_one_is_there(owner: Speaker, log,
 @pytest.fixture
 def retuned_later(monkeypatch: pytest.MonkeyPatch):
     """Call it, and the engine sounds otherwise from then on, as one does whose seed is its own choice."""
-    return lambda: monkeypatch.setattr(counting, "pitch", lambda _: 777.0)
+    return lambda: monkeypatch.setattr(counting, "pitch", lambda *_: 777.0)
 
 
 @pytest.mark.parametrize("trouble", ["silence", "error"])
