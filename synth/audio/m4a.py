@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from synth.audio.references import ReferenceRefused
 
@@ -36,7 +38,7 @@ def decode(data: bytes, *, seconds: float) -> tuple[NDArray[np.float32], int]:
 
 def _by_ffmpeg(data: bytes, seconds: float) -> tuple[NDArray[np.float32], int]:
     """The file is a nameless one: its index may be at the end, which a pipe cannot go back from."""
-    with tempfile.TemporaryFile() as file:
+    with _nameless() as file:
         file.write(data)
         file.flush()
         source = ["-protocol_whitelist", "file", "-f", "mov", "-enable_drefs", "0", "-i", f"/dev/fd/{file.fileno()}"]
@@ -48,6 +50,13 @@ def _by_ffmpeg(data: bytes, seconds: float) -> tuple[NDArray[np.float32], int]:
     if ran.returncode or ran.stdout[:4] != AU_MAGIC or len(ran.stdout) < AU_HEADER:
         raise ReferenceRefused("undecodable")
     return _from_au(ran.stdout)
+
+
+def _nameless() -> IO[bytes]:
+    """In memory where the system has such files: the folder for temporary ones may be read-only, or a disk."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("upload"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def _from_au(file: bytes) -> tuple[NDArray[np.float32], int]:
