@@ -57,7 +57,7 @@ class Speakers:
         if way.speaker is None:
             yield way.named
             return
-        tokens, length = self._upstream.frontend._extract_text_token(way.prompt)  # noqa: SLF001 - no other way to it
+        tokens, length = self._upstream.tokens(way.prompt)
         known = self._upstream.speakers
         known[_SPEAKING] = {**way.speaker, "prompt_text": tokens, "prompt_text_len": length}
         try:

@@ -59,10 +59,23 @@ class Upstream:
 
     def split(self, text: str) -> list[str]:
         """The text as upstream's front end writes it out, in pieces that the model can hold; none of them silent."""
-        try:
-            return [piece for piece in self.frontend.text_normalize(text, split=True) if piece.strip()]
-        except IndexError:  # what it finds at the edge of a text that is blank after all
-            return []
+        with self._foreign():
+            try:
+                return [piece for piece in self.frontend.text_normalize(text, split=True) if piece.strip()]
+            except IndexError:  # what it finds at the edge of a text that is blank after all
+                return []
+
+    def written_out(self, text: str) -> str:
+        """As `split`, in one piece: for what a reference says."""
+        with self._foreign():
+            whole: str = self.frontend.text_normalize(text, split=False)
+            return whole
+
+    def tokens(self, text: str) -> tuple[Any, Any]:
+        """The numbers of a text, and how many, as a speaker's prompt has them."""
+        with self._foreign():
+            numbers, length = self.frontend._extract_text_token(text)  # noqa: SLF001 - there is no other way to them
+            return numbers, length
 
     def speak(
         self, way: Way, texts: Iterable[str], *, named: str, speed: float, stream: bool
@@ -72,23 +85,20 @@ class Upstream:
         given: dict[str, Any] = {"stream": stream, "speed": speed, "text_frontend": False}
         given |= {"zero_shot_spk_id": named} if named else {}
         try:
-            for text in texts:
-                if self._hop is not None:
-                    self.model.token_hop_len = self._hop  # streaming raises it, for all that comes after
-                for made in method(way.before + text, *way.arguments, **given):
-                    self._watch.raise_failure()
-                    yield made["tts_speech"].cpu().numpy().reshape(-1)
-        except Exception as error:  # noqa: BLE001 - it is foreign code; its words stay out of every log
-            raise self._translated(self._watch.failure or error) from None
+            with self._foreign():
+                for text in texts:
+                    if self._hop is not None:
+                        self.model.token_hop_len = self._hop  # streaming raises it, for all that comes after
+                    for made in method(way.before + text, *way.arguments, **given):
+                        self._watch.raise_failure()
+                        yield made["tts_speech"].cpu().numpy().reshape(-1)
         finally:
             self._settle()
 
     def add_speaker(self, path: str, name: str) -> None:
         """Work a voice out of a file, for `speakers`."""
-        try:
+        with self._foreign():
             self.cosyvoice.add_zero_shot_spk("", path, name)
-        except Exception as error:  # noqa: BLE001 - as in `speak`
-            raise self._translated(error) from None
 
     def seed(self, seed: int) -> None:
         """Upstream takes no seed: it draws from the process's generators."""
@@ -109,13 +119,18 @@ class Upstream:
         for name in _OF_RUNS:
             getattr(self.model, name, {}).clear()
 
+    @contextmanager
+    def _foreign(self) -> Iterator[None]:
+        """Upstream's errors as ours. Its own words stay out of every log: they may hold the text."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - it is foreign code
+            raise self._translated(self._watch.failure or error) from None
+
     def _translated(self, error: BaseException) -> WorkError:
-        """Never with upstream's own words, which may hold the text."""
-        if isinstance(error, WorkError):
-            return error
         if isinstance(error, self.torch.cuda.OutOfMemoryError | MemoryError):
             return OutOfMemory("the model ran out of memory")
-        if isinstance(error, KeyError):
+        if isinstance(error, KeyError) and _where(error).startswith(" at frontend.py"):
             return Permanent("CosyVoice does not know this voice", code="unknown_voice")
         if isinstance(error, AssertionError):
             return Permanent("CosyVoice refuses this combination", code="unsupported_control")

@@ -120,7 +120,7 @@ class CosyVoice:
             raise Permanent(f"this model of {NAME} speaks like no reference", code="unsupported_voice")
         if reference.transcript:
             wording.refuse_unspeakable(reference.transcript)
-            said = self._upstream.frontend.text_normalize(reference.transcript, split=False)
+            said = self._upstream.written_out(reference.transcript)
             reference = dataclasses.replace(reference, transcript=said)
         speaker = self._speakers.extract(reference)
         return cloned(self._place.family, speaker, reference, language=language, instruction=instruction)
