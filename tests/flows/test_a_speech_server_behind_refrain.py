@@ -32,8 +32,9 @@ def server() -> Iterator[SpeechServer]:
 @pytest.fixture(scope="module")
 def running(make_shared_stack: StackMaker, server: SpeechServer) -> Stack:
     variables = {f"REFRAIN_OPENAI_{name.upper()}": value for name, value in server.options().items()}
-    packages = {"REFRAIN_ENGINE_PACKAGES": "synth.engines"}
-    stack = make_shared_stack(engines=("openai_http",), env=variables | packages)
+    # All fifty may wait: beyond its seats an API process answers 202.
+    others = {"REFRAIN_ENGINE_PACKAGES": "synth.engines", "REFRAIN_MAX_WAITERS": "50"}
+    stack = make_shared_stack(engines=("openai_http",), env=variables | others)
     stack.api()
     stack.engine_worker(2)
     stack.io_worker()
