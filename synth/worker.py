@@ -22,7 +22,7 @@ from synth.audio.encoding import warm_up
 from synth.conf import conf
 from synth.errors import EngineUnavailable
 from synth.held import HeldEngine
-from synth.memory import resident
+from synth.memory import resident, set_aside
 from synth.queue.claim import Worker, has_work
 from synth.queue.doorbell import IO_QUEUE, engine_queue
 from synth.queue.shutdown import stopping
@@ -127,6 +127,7 @@ def show_metrics() -> None:
 def _start(**_: Any) -> None:
     wiring.forget_parts()
     show_metrics()
+    set_aside()  # before the models, which may be dropped
     load_engines()
     if after := conf().engine_unload_after:
         threading.Thread(target=_drop_idle_engines, args=[after], name="idle-engines", daemon=True).start()
@@ -148,6 +149,7 @@ def _warm_up(sender: Any, **_: Any) -> None:
     if IO_QUEUE in sender.app.amqp.queues.consume_from:
         warm_up()
         show_metrics()
+        set_aside()
 
 
 @worker_shutting_down.connect

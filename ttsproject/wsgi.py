@@ -1,6 +1,5 @@
 """The WSGI entry point that Granian serves: Django, and before it the way of a hit."""
 
-import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
@@ -10,10 +9,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ttsproject.settings")
 _django = get_wsgi_application()
 
 from synth.api.express import Express  # noqa: E402 - needs Django set up
+from synth.memory import set_aside  # noqa: E402
 from ttsproject import urls  # noqa: E402, F401 - loads every door now, not in the first request
 
 application = Express(_django)
 
-# What is loaded by now stays. To search it for garbage again and again costs each hit a tenth of its time.
-gc.collect()
-gc.freeze()
+set_aside()
