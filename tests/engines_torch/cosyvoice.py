@@ -29,7 +29,7 @@ class Tiny:
         self.options = {"code": str(self.code)}
         if matcha := checkouts.named("REFRAIN_COSYVOICE_MATCHA"):
             self.options["matcha"] = matcha
-        self.engine = cache(self._engine)
+        self._loaded = cache(self._load)
         self.model_dir = cache(self._model_dir)
 
     def _model_dir(self, version: int) -> Path:
@@ -39,21 +39,33 @@ class Tiny:
             self._save_a_clone(directory)
         return directory
 
-    def _engine(self, version: int, *, stream: str = "no") -> CosyVoice:
-        return CosyVoice(
-            threads=1, options={**self.options, "model_dir": str(self.model_dir(version)), "stream": stream}
-        )
+    def engine(self, version: int, *, stream: str = "no") -> CosyVoice:
+        """One of several in this process, which upstream does not foresee: its windows and filters are global."""
+        self.model_dir(version)
+        self._forget_windows()
+        return self._loaded(version, stream)
+
+    def _forget_windows(self) -> None:
+        from matcha.utils import audio
+
+        audio.mel_basis.clear()
+        audio.hann_window.clear()
+
+    def _load(self, version: int, stream: str) -> CosyVoice:
+        options = {**self.options, "model_dir": str(self.model_dir(version)), "stream": stream}
+        return CosyVoice(threads=1, options=options)
 
     def _save_a_clone(self, directory: Path) -> None:
         """As an operator saves a voice with upstream's own code: for the second and third model the only way."""
         import torch
 
-        engine = CosyVoice(threads=1, options={**self.options, "model_dir": str(directory)})
+        self._forget_windows()
+        upstream = CosyVoice(threads=1, options={**self.options, "model_dir": str(directory)})._upstream.cosyvoice
         path = directory / "prompt.wav"
         pcm = reference(3.0).pcm
         soundfile.write(path, pcm.samples, pcm.sample_rate)
-        upstream = engine._upstream.cosyvoice
-        upstream.add_zero_shot_spk(f"{_OPENING if directory.name.endswith('3') else ''}希望你好。", str(path), "saved")
+        opening = _OPENING if directory.name.endswith("3") else ""
+        upstream.add_zero_shot_spk(f"{opening}希望你好。", str(path), "saved")
         known = {name: entry for name, entry in upstream.frontend.spk2info.items() if name == "saved"}
         torch.save(known, directory / "spk2info.pt")
 

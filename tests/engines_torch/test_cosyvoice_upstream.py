@@ -93,12 +93,13 @@ def test_pieces_come_before_the_end_and_are_the_whole(streaming: CosyVoice) -> N
     assert again == [len(piece) for piece in pieces], "what streaming changed in the model is put back"
 
 
-@pytest.mark.parametrize("kind", ["engine", "streaming"])
+@pytest.mark.parametrize("stream", ["no", "yes"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_failure_in_upstreams_thread_is_told(
-    request: pytest.FixtureRequest, kind: str, monkeypatch: pytest.MonkeyPatch
+    tiny: Tiny, version: int, stream: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unwatched it would leave a streaming consumer waiting for ever, and any other with half a sentence."""
-    loaded: CosyVoice = request.getfixturevalue(kind)
+    loaded = tiny.engine(version, stream=stream)
     language_model = loaded._upstream.model.llm
     inference = language_model.inference
 
