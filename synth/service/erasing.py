@@ -5,9 +5,6 @@ Every step may be done twice, and by two at once. The row goes last: as long as 
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
@@ -15,12 +12,14 @@ from django.db.models import Q
 from synth import wiring
 from synth.errors import WorkError
 from synth.models import ClonedVoice, Entry, Rendering, Synthesis, VoiceEvent
+from synth.models.batches import batches
 from synth.models.clock import database_now
 from synth.models.states import OPEN, State
 from synth.queue.wakeup import announce
 from synth.service.endings import Failure, fail_renderings
 from synth.service.object_sweep import delete_now, discard
 from synth.service.purging import CHUNK, follow_purges, purge_entries
+from synth.service.voice_events import note
 from synth.stored import STORED_FORMAT, upload_object, voice_object
 from tenants.types import TenantRef
 
@@ -50,7 +49,7 @@ def erase(row: ClonedVoice) -> bool:
     with transaction.atomic():
         ClonedVoice.objects.filter(tenant_id=row.tenant_id, same_as=row.id).delete()
         if ClonedVoice.objects.filter(id=row.id, state=State.CANCELED).delete()[0] and row.fingerprint:
-            _note_erased(row)
+            note(row, VoiceEvent.Kind.ERASED)  # that what was promised at the deletion has been done
     return True
 
 
@@ -70,7 +69,7 @@ def _fail_open_work(tenant: TenantRef, fingerprint: str) -> None:
             _sounds_like("segment", fingerprint), tenant_id=tenant.id, state__in=OPEN
         )
         ids = list(rows.order_by("flight").values_list("id", flat=True))
-        for batch in _batches(ids):
+        for batch in batches(ids):
             Synthesis.objects.filter(id__in=batch).update(
                 state=State.FAILED,
                 ended_at=now,
@@ -122,21 +121,3 @@ def _sounds_like(column: str, fingerprint: str) -> Q:
     """Work by this voice, or with the emotion of its sound."""
     voice = Q(**{f"{column}__manner__voice_fingerprint": fingerprint})
     return voice | Q(**{f"{column}__manner__emotion__reference": fingerprint})
-
-
-def _note_erased(row: ClonedVoice) -> None:
-    """That what was promised at the deletion has been done."""
-    VoiceEvent.objects.create(
-        tenant_id=row.tenant_id,
-        voice_id=row.id,
-        kind=VoiceEvent.Kind.ERASED,
-        name=row.name,
-        engine=row.engine,
-        fingerprint=row.fingerprint,
-    )
-
-
-def _batches(items: Iterable[UUID], size: int = 500) -> Iterator[list[UUID]]:
-    remaining = iter(items)
-    while batch := list(islice(remaining, size)):
-        yield batch

@@ -13,7 +13,12 @@ def read_intact(tenant: TenantRef, digest: str, format_name: str) -> bytes:
 
     A file format's own checksum would not do: FLAC's is of the samples, and does not tell that their rate was altered.
     """
-    data = wiring.object_store().get(audio_object(tenant, digest, format_name))
+    return read_checked(audio_object(tenant, digest, format_name), digest)
+
+
+def read_checked(name: str, digest: str) -> bytes:
+    """Whatever lies under a name, as long as it has this digest. Raises as `read_intact` does."""
+    data = wiring.object_store().get(name)
     if sha256(data).hexdigest() != digest:
         raise ObjectMissing("the stored bytes are not the ones that were put there")
     return data

@@ -2,16 +2,15 @@
 
 import threading
 from collections.abc import Mapping
-from hashlib import sha256
 from uuid import UUID
 
 from cachetools import LRUCache
 
-from synth import wiring
 from synth.audio.pcm import from_flac
-from synth.errors import ObjectMissing, Permanent
+from synth.errors import Permanent
 from synth.keys import references_of
 from synth.models import ClonedVoice
+from synth.service.objects import read_checked
 from synth.stored import voice_object
 from synth.types import Manner, Reference
 from tenants.types import TenantRef
@@ -49,7 +48,4 @@ def _reference(tenant: TenantRef, row: ClonedVoice) -> Reference:
 
 
 def _read(tenant: TenantRef, row: ClonedVoice) -> bytes:
-    data = wiring.object_store().get(voice_object(tenant, row.id, row.digest))
-    if sha256(data).hexdigest() != row.digest:
-        raise ObjectMissing("the stored bytes are not the ones that were put there")
-    return data
+    return read_checked(voice_object(tenant, row.id, row.digest), row.digest)

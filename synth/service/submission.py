@@ -17,6 +17,7 @@ from synth.cache.policy import Retention
 from synth.errors import SpeechFailed
 from synth.keys import references_of, segment_key
 from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
+from synth.models.batches import batches
 from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition, fresh_segments
@@ -170,7 +171,7 @@ def _join_syntheses(tenant: TenantRef, rows: Sequence[Synthesis]) -> dict[str, S
         with transaction.atomic():  # a savepoint: its end lets go of the locks
             Synthesis.objects.bulk_create(rows, ignore_conflicts=True, batch_size=200)
             found: dict[str, Synthesis] = {}
-            for batch in _batches(flights):
+            for batch in batches(flights):
                 open_now = Synthesis.objects.filter(tenant_id=tenant.id, flight__in=batch, state__in=OPEN)
                 found |= {row.flight: row for row in open_now.order_by("flight").select_for_update()}
             if len(found) == len(flights):
@@ -325,10 +326,6 @@ def _ring(order: Order, rendering: Rendering) -> None:
         wiring.doorbell().ring_io()
     else:
         wiring.doorbell().ring_engine(order.request.spec.manner.engine)
-
-
-def _batches(items: Sequence[str], size: int = 500) -> Iterable[Sequence[str]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 # --- The queries that every miss asks -------------------------------------------------------------------------------

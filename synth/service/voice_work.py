@@ -24,7 +24,8 @@ from synth.queue.lease import kept_alive, let_the_lease_run_out
 from synth.queue.shutdown import stopping
 from synth.service.endings import Failure, give_back
 from synth.service.erasing import erase, erase_files
-from synth.service.voices import note
+from synth.service.objects import read_checked
+from synth.service.voice_events import note
 from synth.stored import upload_object, voice_object
 from synth.types import CLONED
 from tenants.errors import untranslated as _
@@ -78,7 +79,8 @@ def decode(claim: ClonedVoice) -> None:
             deadline=conf().deadline,
             at_deadline=let_the_lease_run_out,
         ):
-            _publish(claim, read_reference_apart(_uploaded(claim), limits=_limits(claim)))
+            upload = read_checked(upload_object(TenantRef(claim.tenant_id), claim.id), claim.upload_digest)
+            _publish(claim, read_reference_apart(upload, limits=_limits(claim)))
     except ReferenceRefused as refused:
         if refused.may_pass:
             _retry(claim, Failure(code=refused.code))
@@ -91,13 +93,6 @@ def decode(claim: ClonedVoice) -> None:
     except Exception:  # whatever it was: the upload must not wait for its lease to run out
         logger.exception("upload of voice %s broke", claim.id)
         _retry(claim, Failure(code="internal_error"))
-
-
-def _uploaded(claim: ClonedVoice) -> bytes:
-    data = wiring.object_store().get(upload_object(TenantRef(claim.tenant_id), claim.id))
-    if sha256(data).hexdigest() != claim.upload_digest:
-        raise ObjectMissing("the stored bytes are not the ones that were put there")
-    return data
 
 
 def _limits(claim: ClonedVoice) -> ReferenceLimits:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.db import transaction
 
@@ -19,6 +19,7 @@ from synth.models.clock import database_now
 from synth.models.states import State
 from synth.service.curation import Actor
 from synth.service.erasing import erase
+from synth.service.voice_events import note
 from synth.stored import upload_object, voice_object
 from tenants.errors import NotFound
 from tenants.types import TenantRef
@@ -103,23 +104,6 @@ def voice_url(row: ClonedVoice) -> str:
     """A temporary URL of the sound of a ready voice, for operators: no answer of the API holds one."""
     name = voice_object(TenantRef(row.tenant_id), row.id, row.digest)
     return wiring.object_store().url(name, expires_in=URL_SECONDS)
-
-
-def note(row: ClonedVoice, kind: str, *, actor: Actor | None = None, **details: Any) -> None:
-    """Write down what happened to a voice. Called in the transaction of the change."""
-    actor = actor or Actor()
-    VoiceEvent.objects.create(
-        tenant_id=row.tenant_id,
-        voice_id=row.id,
-        kind=kind,
-        name=row.name,
-        engine=row.engine,
-        fingerprint=row.fingerprint,
-        details=details,
-        api_key_id=actor.api_key_id,
-        user_name=actor.user_name,
-        request_id=actor.request_id,
-    )
 
 
 def give_up_unstored() -> None:
