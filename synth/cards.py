@@ -91,6 +91,11 @@ def current_cards() -> tuple[EngineCard, ...]:
     return tuple(codec.from_json(EngineCard, row.card) for row in rows)
 
 
+def preference(card: EngineCard) -> tuple[int, str]:
+    """The least comes first: of engines that can speak a text, and of voices with one name."""
+    return card.priority, card.name
+
+
 def previous_cards() -> dict[str, list[EngineCard]]:
     """By engine, those versions whose sounds may be served until they are made anew, the last one first."""
     found: dict[str, list[EngineCard]] = {}

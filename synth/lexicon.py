@@ -31,7 +31,10 @@ def said_as(
     """
     told, said = list(pronunciations), {item.text for item in pronunciations}
     for word in sorted(words, key=lambda word: (-len(word.text), word.text, word.language == "")):
-        if word.text in said or word.language not in {"", language} or not (found := _whole(word.text)).search(text):
+        if word.text not in text or word.text in said or word.language not in {"", language}:
+            continue
+        found = _whole(word.text)
+        if not found.search(text):
             continue
         said.add(word.text)
         if _takes(card, word):

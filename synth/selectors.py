@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Left
 
 from synth import codec, health
-from synth.cards import current_cards, is_away
+from synth.cards import current_cards, is_away, preference
 from synth.conf import conf
 from synth.models import (
     ClonedVoice,
@@ -192,7 +192,7 @@ def cards() -> tuple[EngineCard, ...]:
 
 def cards_by_preference() -> tuple[EngineCard, ...]:
     """The same, the preferred engine first."""
-    return tuple(sorted(current_cards(), key=lambda card: (card.priority, card.name)))
+    return tuple(sorted(current_cards(), key=preference))
 
 
 def _state(row: EngineCardRow, *, away: bool) -> str:

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from django.db.models import Q, QuerySet
 
 from synth.cache.policy import Retention, Rule, Subject, retention
-from synth.cards import current_cards, previous_cards
+from synth.cards import current_cards, preference, previous_cards
 from synth.conf import conf
 from synth.keys import rendition_key, spoken_by
 from synth.lexicon import Word
@@ -50,7 +50,7 @@ class Snapshot:
         counts, which was there first; of two engines with one name the preferred engine's.
         """
         found: dict[str, Voice] = dict(self.own_voices)
-        own = sorted(self.own_voices.values(), key=lambda voice: _preference(self.cards[voice.engine]))
+        own = sorted(self.own_voices.values(), key=lambda voice: preference(self.cards[voice.engine]))
         for voice in (*own, *(voice for card in self.by_preference for voice in card.voices)):
             found.setdefault(f"{voice.engine}/{voice.name}", voice)
             found.setdefault(voice.name, voice)
@@ -58,7 +58,7 @@ class Snapshot:
 
     @cached_property
     def by_preference(self) -> tuple[EngineCard, ...]:
-        return tuple(sorted(self.cards.values(), key=_preference))
+        return tuple(sorted(self.cards.values(), key=preference))
 
     def retention_of(self, spec: Spec, category: str) -> Retention:
         """What the TTL rules say about a request."""
@@ -72,10 +72,6 @@ class Snapshot:
         older = self.previous.get(spec.manner.engine, ()) if kept.serve_old else ()
         said = (spoken_by(card, spec) for card in older)
         return (rendition_key(spec), *(rendition_key(other) for other in said if other is not None))
-
-
-def _preference(card: EngineCard) -> tuple[int, str]:
-    return card.priority, card.name
 
 
 def subject_of(spec: Spec, category: str) -> Subject:

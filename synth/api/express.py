@@ -21,8 +21,9 @@ from django.utils import timezone
 
 from synth import metrics, service, wiring
 from synth.api.answers import Answer, finished_answer
-from synth.service import Inquiry, Visit
+from synth.service import Inquiry, Speech, Visit
 from synth.snapshot import Snapshot
+from synth.spec import SpeechRequest
 from tenants import last_used
 from tenants.context import new_request_id
 from tenants.keys import KeyRecord
@@ -102,12 +103,16 @@ class Express:
             with wiring.turns().taken():
                 return self._application(environ, start_response)
         mark = self._mark(environ, body)
+        known = self._knows(mark)
         # Hits of one phrase need not let the first of them go ahead: each is done as soon as it can be.
-        with wiring.turns().taken(None if self._knows(mark) else mark):
-            return self._answered(environ, start_response, body, mark)
+        with wiring.turns().taken(None if known else mark):
+            # Who has followed another finds known by now what that one was answered.
+            return self._answered(environ, start_response, body, mark=mark, known=known or self._knows(mark))
 
-    def _answered(self, environ: Environ, start_response: StartResponse, body: bytes, mark: bytes) -> Iterable[bytes]:
-        known, passage = self._knows(mark), Passage()
+    def _answered(
+        self, environ: Environ, start_response: StartResponse, body: bytes, *, mark: bytes, known: Known | None
+    ) -> Iterable[bytes]:
+        passage = Passage()
         answer = _hit(known, passage) if known else None
         if answer is not None:
             start_response("200 OK", [*answer.headers.items()])
@@ -169,11 +174,12 @@ def _hit(known: Known, passage: Passage) -> Answer | None:
         return None
     if spoken is None:
         return None
-    asked = known.inquiry.request
-    answer = finished_answer(spoken, visit, asked)
-    metrics.hit(
-        spoken.tier, engine=asked.spec.manner.engine, characters=asked.characters, seconds=perf_counter() - started
-    )
+    answer = finished_answer(spoken, visit, known.inquiry.request)
+    count_hit(spoken, known.inquiry.request, seconds=perf_counter() - started)
     answer.headers.update(known.headers)
     answer.headers.update({"Content-Length": str(len(answer.body)), "X-Request-Id": visit.request_id})
     return answer
+
+
+def count_hit(spoken: Speech, asked: SpeechRequest, *, seconds: float) -> None:
+    metrics.hit(spoken.tier, engine=asked.spec.manner.engine, characters=asked.characters, seconds=seconds)

@@ -14,13 +14,13 @@ from django.views.decorators.csrf import csrf_exempt
 
 from synth import metrics, service, wiring
 from synth.api.answers import Answer, finished_answer, pending_answer
-from synth.api.express import Passage, passage_of
+from synth.api.express import Passage, count_hit, passage_of
 from synth.api.jobs import SpeechCollection
 from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
 from synth.metrics import Outcome
-from synth.service import Inquiry, Speech, StaleSnapshot, Visit
+from synth.service import Inquiry, StaleSnapshot, Visit
 from synth.snapshot import Snapshot
-from synth.spec import SpeechRequest, read_request
+from synth.spec import read_request
 from tenants import keys, last_used
 from tenants.authentication import bearer_token, identify
 from tenants.context import request_id
@@ -112,19 +112,16 @@ def _speak(visit: Visit, payload: Any, passage: Passage, *, started: float) -> H
     answer = finished_answer(spoken, visit, asked)
     if inquiry.uses_cache:
         passage.answered = visit, inquiry, answer
-    _count(spoken, asked, perf_counter() - started)
+    seconds = perf_counter() - started
+    if spoken.from_cache:
+        count_hit(spoken, asked, seconds=seconds)
+    else:
+        metrics.made(seconds=seconds)
     return _response(answer, 200)
 
 
 def _response(answer: Answer, status: int) -> HttpResponse:
     return HttpResponse(answer.body, headers=answer.headers, status=status)
-
-
-def _count(spoken: Speech, asked: SpeechRequest, seconds: float) -> None:
-    if spoken.from_cache:
-        engine, characters = asked.spec.manner.engine, asked.characters
-        return metrics.hit(spoken.tier, engine=engine, characters=characters, seconds=seconds)
-    return metrics.made(seconds=seconds)
 
 
 def _outcome_of(error: Exception) -> Outcome:

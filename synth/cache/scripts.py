@@ -15,7 +15,7 @@ class Scripts:
         self._registered: dict[str, Any] = {}
 
     def __call__(self, name: str, redis: Redis) -> Any:
-        """To be called with `keys`, `args` and `client`."""
+        """For pipelines: to be called with `keys`, `args` and `client`."""
         script = self._registered.get(name)
         if script is None:
             source = Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")

@@ -145,8 +145,7 @@ class RenditionCache:
         names = [name for key in keys for name in _entry_keys(tenant, key)]
 
         def call(redis: Redis) -> bool:
-            script = self._scripts("purge", redis)
-            script(keys=[redis_key(tenant, Kind.PURGES), *names], args=[since, upto], client=redis)
+            self._scripts.run("purge", redis, keys=[redis_key(tenant, Kind.PURGES), *names], args=[since, upto])
             return True
 
         return self._guarded(call, default=False, always=True)

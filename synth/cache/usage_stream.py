@@ -114,13 +114,13 @@ class UsageStreams:
         keys = [redis_key(tenant, Kind.USAGE), redis_key(tenant, Kind.ACCOUNT)]
         arguments = [USAGE_GROUP, *(event.stream_id for event in events)]
         redis = self._connect()
-        count, told, account = self._scripts("taken", redis)(keys=keys, args=arguments, client=redis)
+        count, told, account = self._scripts.run("taken", redis, keys=keys, args=arguments)
         return Losses(max(0, count), told, _text(account))
 
     def losses_told(self, tenant: TenantRef, losses: Losses) -> None:
         redis = self._connect()
         arguments = [losses.told, losses.count]
-        self._scripts("lost", redis)(keys=[redis_key(tenant, Kind.ACCOUNT)], args=arguments, client=redis)
+        self._scripts.run("lost", redis, keys=[redis_key(tenant, Kind.ACCOUNT)], args=arguments)
 
 
 def _events(found: Any) -> Iterator[Event]:
