@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.engines._indextts_release import MARK, TWO, TWO_AND_A_HALF, Release
+from synth.engines._requests import file_digest
 from synth.errors import EngineUnavailable
 
 VARIABLES = {name: f"REFRAIN_INDEXTTS_{name.upper()}" for name in ("code", "model_dir", "aux_dir", "digests")}
 # What upstream reads when it is there.
 OPTIONAL = ("glossary.yaml", "pinyin.vocab")
 EMOTION_MODEL = "qwen0.6bemo4-merge"  # as upstream's configuration names it
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def digest_of_weights(found: Places, digests: str = "") -> str:
     `digests` is a file as sha256sum writes it, with names below the model directory; without one, SHA256SUMS in
     there counts if it is there. Raises EngineUnavailable for each file that differs from it or is not there.
     """
-    summed = {str(file): _sha256(file) for file in sorted(_files(found))}
+    summed = {str(file): file_digest(file) for file in sorted(_files(found))}
     given = Path(digests) if digests else found.model / "SHA256SUMS"
     if digests and not given.is_file():
         raise EngineUnavailable(f"{VARIABLES['digests']} names no file")
@@ -63,7 +63,7 @@ def digest_of_weights(found: Places, digests: str = "") -> str:
 def digest_of_code(code: Path) -> str:
     """Of upstream's Python files: what it makes of the weights differs from one of its commits to the next."""
     sources = sorted((code / "indextts").rglob("*.py"))
-    return _joined(f"{source.relative_to(code)} {_sha256(source)}" for source in sources)
+    return _joined(f"{source.relative_to(code)} {file_digest(source)}" for source in sources)
 
 
 def _folder(options: Mapping[str, str], name: str) -> Path:
@@ -97,7 +97,7 @@ def _root(found: Places, file: Path) -> Path:
 def _verify(expected: Mapping[str, str], model: Path, summed: Mapping[str, str]) -> None:
     for name, digest in expected.items():
         file = model / name
-        actual = summed.get(str(file)) or (_sha256(file) if file.is_file() else "")
+        actual = summed.get(str(file)) or (file_digest(file) if file.is_file() else "")
         if actual != digest:
             raise EngineUnavailable(f"{file} is not the file that its digest was written for")
 
@@ -107,14 +107,6 @@ def _read_sums(file: Path) -> dict[str, str]:
     if any(len(pair) != 2 for pair in pairs):
         raise EngineUnavailable(f"{file} is not as sha256sum writes it")
     return {name.lstrip("*"): digest.lower() for digest, name in pairs}
-
-
-def _sha256(file: Path) -> str:
-    total = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(BLOCK):
-            total.update(block)
-    return total.hexdigest()
 
 
 def _joined(lines: Iterable[str]) -> str:

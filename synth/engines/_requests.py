@@ -1,10 +1,11 @@
-"""What both default engines refuse, and how they describe themselves: shared by kokoro.py and hibari.py."""
+"""What engines refuse that their cards do not offer, how they load, and how they name what they loaded."""
 
 import hashlib
 import importlib.metadata
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from synth.errors import EngineUnavailable, Permanent
 from synth.types import EngineCard, Segment
@@ -31,6 +32,12 @@ def version_digest(*parts: str, packages: tuple[str, ...]) -> str:
     """`sha256:` and 16 hex digits over the parts and the versions of the packages that change the sound."""
     versions = [f"{package}=={importlib.metadata.version(package)}" for package in packages]
     return "sha256:" + hashlib.sha256("\n".join((*parts, *versions)).encode()).hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256, 64 hexadecimal digits. Weights are gigabytes: read in blocks, a few seconds, once a start."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check(segment: Segment, card: EngineCard) -> str:

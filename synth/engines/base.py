@@ -8,6 +8,7 @@ from synth.types import EngineCard, Pcm, Reference, Segment
 
 References = Mapping[str, Reference]
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
+NO_REFERENCES: References = MappingProxyType({})
 
 
 class Engine(Protocol):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from synth.engines import _cosyvoice_text as wording
@@ -18,7 +17,7 @@ from synth.engines._cosyvoice_voices import NAME, default_voices, languages_of, 
 from synth.engines._cosyvoice_ways import FIRST, THIRD, Way, cloned, own
 from synth.engines._requests import loading, version_digest
 from synth.engines._scripts import Unspeakable
-from synth.engines.base import NO_OPTIONS
+from synth.engines.base import NO_OPTIONS, NO_REFERENCES
 from synth.errors import Permanent, Retryable
 from synth.types import Cloning, EngineCard, Manner, Pcm, Reference, Segment, SpeedRange
 
@@ -31,7 +30,6 @@ ADAPTER_VERSION = "1"
 PACKAGES = ("torch", "torchaudio", "transformers", "onnxruntime")
 DEFAULT_SEED = 0
 WARM_UP = "你好，世界。"
-_NO_REFERENCES: Mapping[str, Reference] = MappingProxyType({})
 
 
 class CosyVoice:
@@ -50,7 +48,7 @@ class CosyVoice:
     def card(self) -> EngineCard:
         return self._card
 
-    def synthesize(self, segment: Segment, references: Mapping[str, Reference] = _NO_REFERENCES) -> Pcm:
+    def synthesize(self, segment: Segment, references: Mapping[str, Reference] = NO_REFERENCES) -> Pcm:
         """Raises Permanent for what the card does not offer, Retryable for what another run or seed may pass."""
         import numpy as np
 

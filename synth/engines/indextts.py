@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from synth.engines import _indextts_emotion as emotions
@@ -22,7 +21,7 @@ from synth.engines._indextts_release import Release
 from synth.engines._indextts_voices import SECONDS, Voices
 from synth.engines._requests import check
 from synth.engines._scripts import Unspeakable
-from synth.engines.base import NO_OPTIONS, References
+from synth.engines.base import NO_OPTIONS, NO_REFERENCES, References
 from synth.errors import Permanent, Retryable, WorkError
 from synth.keys import segment_key
 from synth.types import Cloning, EngineCard, Pcm, Reference, Segment, SpeedRange, Voice
@@ -40,7 +39,6 @@ PAUSE_MS = 200
 OUT_OF_MEMORY, NO_SPEECH, DEVICE_LOST = "out_of_memory", "no_speech", "device_lost"
 # How many seeds are tried where none is set and the model says nothing.
 TRIES = 3
-NO_REFERENCES: References = MappingProxyType({})
 PATIENCE = 600.0  # seconds to wait for another thread's synthesis
 logger = logging.getLogger(__name__)
 

@@ -14,10 +14,9 @@ import time
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from synth.engines.base import NO_OPTIONS
+from synth.engines.base import NO_OPTIONS, NO_REFERENCES
 from synth.errors import Permanent, Retryable
 from synth.types import Cloning, EngineCard, Pcm, Reference, Segment, SpeedRange, Voice
 
@@ -47,7 +46,7 @@ class CountingEngine:
         self.threads, self.options = threads, options
         self.card = _card(os.environ.get("COUNTING_MODEL_VERSION", "counting-1"))
 
-    def synthesize(self, segment: Segment, references: Mapping[str, Reference] = MappingProxyType({})) -> Pcm:
+    def synthesize(self, segment: Segment, references: Mapping[str, Reference] = NO_REFERENCES) -> Pcm:
         _note("start", segment)
         time.sleep(float(os.environ.get("COUNTING_SECONDS", "0.05")))
         _obey(segment.text)
