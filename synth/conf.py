@@ -36,6 +36,12 @@ class Conf:
     worker_max_memory: int
     engine_unload_after: float
     max_waiters: int
+    webhook_pauses: tuple[float, ...]
+    webhook_timeout: float
+    webhook_give_up_after: int
+    webhook_http: bool
+    webhook_ports: tuple[int, ...]
+    webhook_networks: tuple[IPv4Network | IPv6Network, ...]
     metrics_token: str
     metrics_networks: tuple[IPv4Network | IPv6Network, ...]
     metrics_host: str
@@ -47,9 +53,12 @@ class Conf:
     engine_threads: int
     rate_limit: float
     rate_burst: int
+    max_open_jobs: int
+    max_running: int
     api_processes: int
     usage_stream_length: int
     inline_limit: int
+    batch_upload_limit: int
     voice_upload_limit: int
     engine_packages: tuple[str, ...]
     engine_options: Mapping[str, Mapping[str, str]]
@@ -66,7 +75,8 @@ class Conf:
 def conf() -> Conf:
     values: dict[str, Any] = {name.lower(): value for name, value in settings.REFRAIN.items()}
     values["engine_packages"] = tuple(values["engine_packages"])
-    values["metrics_networks"] = tuple(values["metrics_networks"])
+    for name in ("metrics_networks", "webhook_networks", "webhook_pauses", "webhook_ports"):
+        values[name] = tuple(values[name])
     return Conf(**values)
 
 

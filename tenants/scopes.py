@@ -8,6 +8,8 @@ VOICES_READ: Final = "voices:read"
 VOICES_WRITE: Final = "voices:write"
 CACHE_READ: Final = "cache:read"
 CACHE_WRITE: Final = "cache:write"
+WEBHOOKS_READ: Final = "webhooks:read"
+WEBHOOKS_WRITE: Final = "webhooks:write"
 
 SCOPES: Final[tuple[str, ...]] = (
     SPEECH_WRITE,
@@ -16,5 +18,7 @@ SCOPES: Final[tuple[str, ...]] = (
     VOICES_WRITE,
     CACHE_READ,
     CACHE_WRITE,
+    WEBHOOKS_READ,
+    WEBHOOKS_WRITE,
 )
 ALL: Final[frozenset[str]] = frozenset(SCOPES)

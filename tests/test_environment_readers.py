@@ -41,3 +41,19 @@ def test_what_is_no_network_stops_the_start(monkeypatch, text: str) -> None:
     monkeypatch.setenv("NETS", text)
     with pytest.raises(ImproperlyConfigured, match="NETS"):
         env.networks("NETS", "")
+
+
+def test_lists_of_numbers(monkeypatch) -> None:
+    monkeypatch.setenv("PAUSES", " 5, 0.5 ,30")
+    assert env.numbers("PAUSES", "1") == [5.0, 0.5, 30.0]
+    monkeypatch.setenv("PORTS", "443,8443")
+    assert env.integers("PORTS", "1") == [443, 8443]
+    monkeypatch.setenv("PORTS", "")
+    assert env.integers("PORTS", "443") == [443]
+
+
+@pytest.mark.parametrize("text", ["5;6", "five", "-1", "nan", "70000"])
+def test_what_is_no_list_of_numbers_stops_the_start(monkeypatch, text: str) -> None:
+    monkeypatch.setenv("PORTS", text)
+    with pytest.raises(ImproperlyConfigured, match="PORTS"):
+        env.integers("PORTS", "443", maximum=65535)

@@ -51,6 +51,16 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
+def numbers(name: str, default: str, *, minimum: float = 0) -> list[float]:
+    """`5,30,120`"""
+    return _numbers(name, default, minimum=minimum, kind=float)
+
+
+def integers(name: str, default: str, *, minimum: int = 0, maximum: int | None = None) -> list[int]:
+    """`443,8443`"""
+    return [round(number) for number in _numbers(name, default, minimum=minimum, maximum=maximum, kind=int)]
+
+
 def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
     """`10.0.0.0/8,::1/128`; an address alone is the network of that address."""
     try:
@@ -104,15 +114,21 @@ def database(name: str, default: str) -> dict[str, Any]:
     raise ImproperlyConfigured(f"{name} starts with {url.scheme or 'nothing'!r}; it takes sqlite:/// or postgresql://.")
 
 
+def _numbers(name: str, default: str, *, minimum: float, maximum: float | None = None, kind: type) -> list[float]:
+    return [_parsed(name, word, minimum=minimum, maximum=maximum, kind=kind) for word in words(name, default)]
+
+
 def _number(name: str, default: float, *, minimum: float, maximum: float | None, kind: type) -> float:
     value = text(name)
-    if not value:
-        return default
+    return _parsed(name, value, minimum=minimum, maximum=maximum, kind=kind) if value else default
+
+
+def _parsed(name: str, value: str, *, minimum: float, maximum: float | None, kind: type) -> float:
     bounds = f"at least {minimum}" + ("" if maximum is None else f" and at most {maximum}")
     try:
         parsed = kind(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} is {value!r}; it takes a number of {bounds}.") from error
-    if parsed < minimum or (maximum is not None and parsed > maximum):
+    if not parsed >= minimum or (maximum is not None and parsed > maximum):
         raise ImproperlyConfigured(f"{name} is {value}; it takes {bounds}.")
     return float(parsed)

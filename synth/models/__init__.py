@@ -6,6 +6,7 @@ from synth.models.engine_day import CountedDay, EngineDay
 from synth.models.engine_pace import EnginePace
 from synth.models.engine_worker import EngineWorker
 from synth.models.entry import Entry
+from synth.models.idempotent import IdempotentRequest
 from synth.models.job import Job
 from synth.models.lexicon import LexiconWord
 from synth.models.miss import MissDay, MissExample, MissParameter
@@ -14,6 +15,7 @@ from synth.models.purge import DiscardedObject, PurgeNumber
 from synth.models.rendering import Rendering, RenderingPart
 from synth.models.synthesis import Synthesis
 from synth.models.voice import ClonedVoice, VoiceEvent, VoiceSettings
+from synth.models.webhook import DeliveryAttempt, EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
 
 __all__ = [
     "ClonedVoice",
@@ -21,12 +23,15 @@ __all__ = [
     "CurationAction",
     "CurationBlock",
     "CurationLine",
+    "DeliveryAttempt",
     "DiscardedObject",
     "EngineCardRow",
     "EngineDay",
     "EnginePace",
     "EngineWorker",
     "Entry",
+    "EventType",
+    "IdempotentRequest",
     "Job",
     "LexiconWord",
     "MissDay",
@@ -39,4 +44,7 @@ __all__ = [
     "Synthesis",
     "VoiceEvent",
     "VoiceSettings",
+    "WebhookDelivery",
+    "WebhookEndpoint",
+    "WebhookEvent",
 ]

@@ -1,11 +1,13 @@
-"""What was done to the cache: purges, refreshes, pins, warmings and changes of a model, with their progress. The row is
-the event."""
+"""What is done entry by entry or line by line: purges, refreshes, pins, warmings, changes of a model, and batches, with
+their progress. The row is the event.
+"""
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from synth.models.states import OPEN, State
+from synth.models.webhook import WebhookEndpoint
 from tenants.ids import new_id, public_id
 from tenants.models import Tenant
 
@@ -13,7 +15,8 @@ from tenants.models import Tenant
 class CurationAction(models.Model):
     """Without a tenant it is an operator's, over all of them. `selection` says which entries; `matched` how many.
 
-    WAITING while its lines are still being stored. `cursor` is the last entry that is dealt with.
+    WAITING while its lines are still being stored. `cursor` is the last entry that is dealt with. `metadata` and
+    `callback` are a batch's; so is `refused`, the lines that were wrong from the first.
     """
 
     class Kind(models.TextChoices):
@@ -23,6 +26,7 @@ class CurationAction(models.Model):
         UNPIN = "unpin", _("unpin")
         WARM = "warm", _("warm")
         MODEL_CHANGE = "model_change", _("model change")
+        BATCH = "batch", _("batch")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, null=True, related_name="+", verbose_name=_("tenant"))
@@ -33,6 +37,10 @@ class CurationAction(models.Model):
     done = models.PositiveIntegerField(_("done"), default=0)
     cached = models.PositiveIntegerField(_("already cached"), default=0)
     failed = models.PositiveIntegerField(_("failed"), default=0)
+    refused = models.PositiveIntegerField(_("refused"), default=0, db_default=0)
+    metadata = models.JSONField(_("metadata"), null=True)
+    callback = models.ForeignKey(WebhookEndpoint, on_delete=models.SET_NULL, null=True, related_name="+")
+    callback_url = models.CharField(max_length=2000, blank=True, default="", db_default="")
     cursor = models.UUIDField(null=True)
     api_key_id = models.UUIDField(_("API key"), null=True)
     user_name = models.CharField(_("user"), max_length=150, blank=True, default="")
@@ -55,13 +63,14 @@ class CurationAction(models.Model):
 
     @property
     def public_id(self) -> str:
-        return public_id("act", self.id)
+        return public_id("bat" if self.kind == self.Kind.BATCH else "act", self.id)
 
 
 class CurationLine(models.Model):
     """One sound that an action has made: a line of a list, or an entry that is refreshed.
 
-    WAITING for its turn, OPEN while its job is, else how it ended. Once an action has ended, its failures alone stay.
+    WAITING for its turn, OPEN while its job is, else how it ended. Once an action has ended, its failures alone stay;
+    of a batch, all lines do: they are its result.
     """
 
     class Outcome(models.TextChoices):
@@ -70,6 +79,8 @@ class CurationLine(models.Model):
         DONE = "done", _("done")
         CACHED = "cached", _("already cached")
         FAILED = "failed", _("failed")
+        REFUSED = "refused", _("refused")
+        CANCELED = "canceled", _("canceled")
 
     action = models.ForeignKey(CurationAction, on_delete=models.CASCADE, related_name="lines")
     number = models.PositiveIntegerField(_("line"))

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from synth.models.rendering import Rendering
 from synth.models.states import OPEN, Priority, State
+from synth.models.webhook import WebhookEndpoint
 from tenants.ids import new_id, public_id
 from tenants.models import Tenant
 
@@ -12,7 +13,8 @@ from tenants.models import Tenant
 class Job(models.Model):
     """What was asked for and how it ended. The sound itself is the rendering's.
 
-    `miss_reason` is empty until `service/missing.py` has looked at it.
+    `miss_reason` is empty until `service/missing.py` has looked at it. `callback` is told of its end, at `callback_url`
+    where that is not the endpoint's own.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -29,6 +31,10 @@ class Job(models.Model):
     category = models.CharField(_("category"), max_length=64, blank=True, default="")
     characters = models.PositiveIntegerField(_("characters"))
     metadata = models.JSONField(_("metadata"), default=dict)
+    callback = models.ForeignKey(
+        WebhookEndpoint, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("callback")
+    )
+    callback_url = models.CharField(max_length=2000, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     ended_at = models.DateTimeField(_("ended"), null=True)
     error_code = models.CharField(_("error"), max_length=64, blank=True, default="")
@@ -44,6 +50,7 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["tenant", "-created_at", "-id"], name="job_tenant_newest"),
             models.Index(fields=["rendering"], condition=models.Q(state__in=OPEN), name="job_open_of_rendering"),
+            models.Index(fields=["tenant", "priority"], condition=models.Q(state__in=OPEN), name="job_open_of_tenant"),
             models.Index(fields=["-created_at", "-id"], name="job_newest"),
             models.Index(
                 fields=["ended_at"],

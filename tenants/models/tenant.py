@@ -9,7 +9,11 @@ from tenants.types import TenantRef
 
 
 class Tenant(RateColumns):
-    """Change one through `tenants.service` only: it raises the snapshot version along with the change."""
+    """Change one through `tenants.service` only: it raises the snapshot version along with the change.
+
+    `max_open_jobs` and `max_running` bound its queued and its running work: null takes the platform's default, 0 means
+    no limit.
+    """
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("active")
@@ -20,6 +24,8 @@ class Tenant(RateColumns):
     slug = models.SlugField(_("slug"), max_length=80, unique=True)
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.ACTIVE)
     snapshot_version = models.PositiveBigIntegerField(_("snapshot version"), default=1, editable=False)
+    max_open_jobs = models.PositiveIntegerField(_("open jobs"), null=True, blank=True)
+    max_running = models.PositiveIntegerField(_("sentences spoken at a time"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
