@@ -12,6 +12,7 @@ logger = logging.getLogger(__name__)
 
 IO_QUEUE = "io"
 CURATION = "curation"  # bells of their own on the same queue
+WEBHOOKS = "webhooks"
 VOICES = "voices"
 BELL_TTL_MS = 5_000  # a bell that was lost is rung anew after this
 BELL_EXPIRES = 30  # a worker that was busy for longer than this throws old bells away
@@ -41,6 +42,9 @@ class Doorbell:
 
     def ring_voices(self) -> None:
         self._ring(IO_QUEUE, "synth.drain_voices", [], bell=VOICES)
+
+    def ring_webhooks(self) -> None:
+        self._ring(IO_QUEUE, "synth.drain_deliveries", [], bell=WEBHOOKS)
 
     def answered(self, queue: str) -> None:
         """A worker heard the bell and is about to look for work: from here on a new bell is worth ringing."""
