@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from synth.cache.misses import Standing, standing
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
-from synth.models.prepared import Change, prepared_rows, prepared_update
+from synth.models.prepared import Change, insert, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import Claimed, fenced
 from synth.service.catalogue import LONG_AGO
@@ -165,7 +165,7 @@ def put_entry(entry: Entry, *, purge_number: int = 0) -> tuple[Entry, int, bool,
     """
     try:
         with transaction.atomic():
-            entry.save(force_insert=True)
+            insert(entry)
     except IntegrityError:
         return _overwrite(entry, purge_number)
     return entry, purge_number, False, None

@@ -18,7 +18,7 @@ from synth.errors import SpeechFailed
 from synth.keys import references_of, segment_key
 from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.batches import batches
-from synth.models.prepared import prepared_rows
+from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition, fresh_segments
 from synth.snapshot import load
@@ -158,7 +158,7 @@ def open_syntheses(
     rows = [wanted[flight] for flight in sorted(wanted)]
     try:
         with transaction.atomic():  # nearly always all are new
-            Synthesis.objects.bulk_create(rows, batch_size=200)
+            insert_all(rows)
     except IntegrityError:
         return _join_syntheses(tenant, rows)
     return wanted
@@ -199,7 +199,7 @@ def _open_rendering(order: Order) -> Rendering:
     )
     try:
         with transaction.atomic():
-            rendering.save(force_insert=True)
+            insert(rendering)
     except IntegrityError:  # another request was faster, and may have ended since
         return _open_rendering(order)
     # Only now is nobody else at it: what was at work when the caller looked has left its result or its failure.
@@ -269,7 +269,7 @@ def _plan(order: Order, rendering: Rendering) -> None:
         stored |= made
         _withdraw([by_key.pop(key) for key in made], order)
     _raise_priority([row.id for row in by_key.values() if row.priority > order.priority], order)
-    RenderingPart.objects.bulk_create(
+    insert_all(
         [
             RenderingPart(
                 rendering=rendering,
@@ -279,8 +279,7 @@ def _plan(order: Order, rendering: Rendering) -> None:
                 digest=stored.get(key, ""),
             )
             for position, key in enumerate(keys)
-        ],
-        batch_size=200,
+        ]
     )
     if not by_key:
         rendering.state = State.QUEUED
@@ -304,7 +303,7 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
 
 def _create_job(order: Order, rendering: Rendering, *, caller: Caller, **noted: Any) -> Job:
     manner = order.request.spec.manner
-    return Job.objects.create(
+    job = Job(
         id=order.job_id,
         tenant_id=order.tenant.id,
         api_key_id=caller.key_id,
@@ -319,6 +318,8 @@ def _create_job(order: Order, rendering: Rendering, *, caller: Caller, **noted: 
         metadata=dict(order.request.metadata),
         **noted,
     )
+    insert(job)
+    return job
 
 
 def _ring(order: Order, rendering: Rendering) -> None:
