@@ -98,6 +98,14 @@ def _check_emotion(fields: Fields, emotion: Emotion | None, card: EngineCard) ->
     elif emotion.vector is not None and card.emotion_values and len(emotion.vector) != card.emotion_values:
         message = _("The engine %(engine)s takes a vector of %(values)s numbers.")
         fields.refuse("emotion.vector", "not_a_vector", message, engine=card.name, values=card.emotion_values)
+    elif emotion.vector is not None and _too_strong(emotion, most := float(card.limits.get("emotion_sum", "inf"))):
+        message = _("For the engine %(engine)s the numbers, times the strength, add up to at most %(maximum)s.")
+        allowed = {"maximum": most}
+        fields.refuse("emotion.vector", "out_of_range", message, allowed=allowed, engine=card.name, maximum=most)
+
+
+def _too_strong(emotion: Emotion, most: float) -> bool:
+    return sum(emotion.vector or ()) * emotion.strength > most + 1e-6
 
 
 def _check_pronunciations(fields: Fields, pronunciations: Sequence[Pronunciation], card: EngineCard) -> None:

@@ -22,15 +22,16 @@ MAX_WAIT = 60.0
 DEFAULT_WAIT = 30.0
 DEFAULT_FORMAT = "mp3"
 MAX_METADATA = 4096
+MAX_CALLBACK = 2000
 FIELDS = frozenset(
     {"text", "voice", "language", "speed", "duration", "emotion", "pronunciations", "seed", "instruction"}
-    | {"format", "sample_rate", "bitrate", "category", "cache", "wait", "delivery", "metadata"}
+    | {"format", "sample_rate", "bitrate", "category", "cache", "wait", "delivery", "metadata", "callback"}
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechRequest:
-    """A request that can be spoken. Only `spec` goes into keys."""
+    """A request that can be spoken. Only `spec` goes into keys. With a `callback` nobody waits for it."""
 
     spec: Spec
     cache: CacheMode = CacheMode.USE
@@ -38,6 +39,7 @@ class SpeechRequest:
     delivery: Delivery = Delivery.URL
     category: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    callback: str = ""
 
     @property
     def characters(self) -> int:
@@ -91,6 +93,7 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
         delivery=Delivery(fields.choice("delivery", tuple(Delivery), default=Delivery.URL)),
         category=fields.text("category", default="", maximum=64),
         metadata=fields.json_object("metadata", maximum_bytes=MAX_METADATA),
+        callback=fields.text("callback", default="", maximum=MAX_CALLBACK),
     )
     fields.raise_if_wrong()
     return request

@@ -10,6 +10,7 @@ from synth.models.states import State
 from synth.service import Speech
 from synth.stored import of_entry, of_job
 from synth.types import Delivery, Spec, StoredAudio
+from tenants.ids import public_id
 from tenants.types import TenantRef
 
 RETRY_AFTER = 2
@@ -86,11 +87,17 @@ def job_body(job: Job, *, with_url: bool = False) -> dict[str, Any]:
         "category": job.category,
         "characters": job.characters,
         "metadata": job.metadata,
+        "callback": _callback(job),
         "created_at": utc(job.created_at),
         "ended_at": utc(job.ended_at) if job.ended_at else None,
         "error": {"code": job.error_code} if job.error_code else None,
         "audio": _job_audio(job, with_url=with_url) if job.state == State.SUCCEEDED else None,
     }
+
+
+def _callback(job: Job) -> str | None:
+    """As the request said it."""
+    return job.callback_url or (public_id("whk", job.callback_id) if job.callback_id else None)
 
 
 def entry_body(entry: Entry) -> dict[str, Any]:

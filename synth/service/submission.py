@@ -20,6 +20,7 @@ from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synt
 from synth.models.batches import batches
 from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
+from synth.service.callbacks import Callback
 from synth.service.catalogue import fresh_rendition, fresh_segments
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
@@ -93,9 +94,11 @@ def submit(
     job_id: UUID | None = None,
     accounted: bool = False,
     degraded: bool = False,
+    callback: Callback | None = None,
 ) -> Job:
     """Queue what is missing and note who asked. Without a `retention` the rules are read from the database;
-    `accounted` says that the request's usage is written already, `degraded` that Redis was away.
+    `accounted` says that the request's usage is written already, `degraded` that Redis was away. `callback` is told of
+    the end.
 
     Raises SpeechFailed for work that failed just now and would again, MadeMeanwhile when there is none left to do.
     """
@@ -114,8 +117,17 @@ def submit(
     with transaction.atomic():
         _refuse_if_voice_is_gone(order)
         rendering = _open_rendering(order)
-        noted = {"request_id": request_id, "accounted": accounted, "degraded": degraded}
-        job = _create_job(order, rendering, caller=caller, **noted)
+        job = create_job(
+            caller,
+            request,
+            rendering,
+            job_id=order.job_id,
+            priority=order.priority,
+            callback=callback,
+            request_id=request_id,
+            accounted=accounted,
+            degraded=degraded,
+        )
     _ring(order, rendering)
     return job
 
@@ -301,21 +313,33 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
     Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
 
 
-def _create_job(order: Order, rendering: Rendering, *, caller: Caller, **noted: Any) -> Job:
-    manner = order.request.spec.manner
+def create_job(
+    caller: Caller,
+    request: SpeechRequest,
+    rendering: Rendering,
+    *,
+    job_id: UUID,
+    priority: int,
+    callback: Callback | None,
+    **noted: Any,
+) -> Job:
+    """The row of who asked for what; called in the transaction that has or opens the rendering."""
+    manner = request.spec.manner
     job = Job(
-        id=order.job_id,
-        tenant_id=order.tenant.id,
+        id=job_id,
+        tenant_id=caller.tenant.id,
         api_key_id=caller.key_id,
         rendering=rendering,
-        priority=order.priority,
-        cache=order.request.cache,
+        priority=priority,
+        cache=request.cache,
         engine=manner.engine,
         voice=manner.voice,
         language=manner.language,
-        category=order.request.category,
-        characters=order.request.characters,
-        metadata=dict(order.request.metadata),
+        category=request.category,
+        characters=request.characters,
+        metadata=dict(request.metadata),
+        callback_id=callback.endpoint_id if callback else None,
+        callback_url=callback.url if callback else "",
         **noted,
     )
     insert(job)
