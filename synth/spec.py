@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from synth.audio.formats import Format, format_names, get_format
-from synth.controls import read_controls
+from synth.controls import read_controls, read_duration
 from synth.errors import InvalidSpeech, ServiceUnavailable
 from synth.fields import Fields
 from synth.lexicon import said_as
@@ -65,13 +65,14 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
     if not snapshot.cards:
         raise ServiceUnavailable(_("No speech engine has started yet."), code="no_engine", retry_after=5)
     card, voice, language = _who_speaks(fields, text, snapshot)
-    controls = read_controls(fields, card, snapshot.by_preference, snapshot.voices)
+    stretched = snapshot.time_stretch and "duration" not in card.controls
+    controls = read_controls(fields, card, snapshot.by_preference, snapshot.voices, keeps_time=not stretched)
     said: dict[str, Any] = {"language": language, "card": card}
     text, controls["pronunciations"] = said_as(text, controls["pronunciations"], snapshot.lexicon, **said)
     if len(text) > MAX_CHARACTERS:
         message = _("With your lexicon's aliases in it this has more than %(maximum)s characters.")
         fields.refuse("text", "too_long", message, maximum=MAX_CHARACTERS, allowed={"maximum": MAX_CHARACTERS})
-    output = _output(fields, house)
+    output = _output(fields, house, duration=read_duration(fields) if stretched else None)
     wait = fields.number("wait", default=DEFAULT_WAIT, minimum=0, maximum=MAX_WAIT)
     request = SpeechRequest(
         spec=Spec(
@@ -163,7 +164,7 @@ def _refuse_unspeakable(text: str, card: EngineCard, snapshot: Snapshot) -> None
     raise _refusal("text", "unspeakable_characters", message, **params)
 
 
-def _output(fields: Fields, house: House) -> Output:
+def _output(fields: Fields, house: House, *, duration: float | None) -> Output:
     name = fields.choice("format", format_names(), default=DEFAULT_FORMAT)
     chosen = get_format(name)
     rate = fields.integer_choice("sample_rate", chosen.sample_rates, default=chosen.default_sample_rate)
@@ -173,6 +174,7 @@ def _output(fields: Fields, house: House) -> Output:
         bitrate=_bitrate(fields, chosen, rate),
         loudness=house.loudness,
         pause_ms=house.pause_ms,
+        duration=duration,
     )
 
 

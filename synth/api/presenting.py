@@ -30,6 +30,7 @@ def speech_body(
         "cache": speech.cache_status,
         "age": round(speech.age, 3),
         **audio_members(stored),
+        "time_stretched": spec.output.duration is not None,
         "bitrate": spec.output.bitrate,
         "characters": len(spec.text),
         "engine": spec.manner.engine,
@@ -121,7 +122,8 @@ def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any] | None:
     if not job.rendering.digest or (with_url and not selectors.audio_is_kept(job)):
         return None
     stored = of_job(job)
-    members = audio_members(stored)
+    stretched = job.rendering.spec["output"].get("duration") is not None
+    members = audio_members(stored) | {"time_stretched": stretched}
     return members | url_members(TenantRef(job.tenant_id), stored) if with_url else members
 
 

@@ -79,6 +79,7 @@ class AudioSerializer(Body):
     duration = serializers.FloatField()
     size = serializers.IntegerField()
     sha256 = serializers.CharField()
+    time_stretched = serializers.BooleanField(required=False)
     url = serializers.URLField(required=False)
     url_expires_at = serializers.DateTimeField(required=False)
 

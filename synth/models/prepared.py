@@ -22,7 +22,7 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import AutoField, Expression, Field, Model, QuerySet
+from django.db.models import AutoField, Expression, Model, QuerySet
 from django.db.models.sql import InsertQuery, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -107,7 +107,7 @@ class PreparedUpdate(_Prepared[tuple[str, Sequence[Any]]]):
         return sql, parameters
 
 
-class _PreparedInsert(_Written[tuple[str, list[Field[Any, Any]]]]):
+class _PreparedInsert(_Written[tuple[str, list[Any]]]):
     """Writes new rows of one model, one at a time."""
 
     def __init__(self, model: type[Model]) -> None:
@@ -122,7 +122,7 @@ class _PreparedInsert(_Written[tuple[str, list[Field[Any, Any]]]]):
             cursor.execute(sql, values)
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS  # noqa: SLF001
 
-    def _write(self, connection: BaseDatabaseWrapper) -> tuple[str, list[Field[Any, Any]]]:
+    def _write(self, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
         fields = [field for field in self._model._meta.concrete_fields if not isinstance(field, AutoField)]  # noqa: SLF001
         query = InsertQuery(self._model)
         query.insert_values(fields, [self._model()])
