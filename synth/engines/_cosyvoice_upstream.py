@@ -122,7 +122,8 @@ class Upstream:
                 self.torch.cuda.empty_cache()
 
     def unload(self) -> None:
-        self.cosyvoice = self.frontend = self.model = self._watch = None
+        self.cosyvoice = self.frontend = self.model = None
+        self._watch = None  # type: ignore[assignment]
         self.free_memory()
 
     def _settle(self) -> None:
