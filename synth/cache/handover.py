@@ -1,6 +1,7 @@
-"""Fresh sentences, handed from the engine worker that stored them to the io worker that joins them.
+"""Fresh sentences, handed from the engine worker that has spoken them to the io worker that joins them.
 
-Only a short cut past a remote object store: what is not here, or is other than its digest says, is read from storage.
+Only a short cut past a remote object store, on the way to which they are: what is not here, or is other than its digest
+says, is read from storage.
 """
 
 from collections.abc import Callable
@@ -12,28 +13,26 @@ from synth.breaker import Breaker
 from synth.keys import Kind, redis_key
 from tenants.types import TenantRef
 
-SECONDS = 60
+SECONDS = 30
 
 
 class Handover:
-    """Through Redis. `limit` is the bytes of the longest sentence that is handed on; 0 hands on none.
-
-    Whoever takes a sentence is the only one: another rendition that needs it reads it from storage.
-    """
+    """Through Redis. `limit` is the bytes of the longest sentence that is handed on; 0 hands on none."""
 
     def __init__(self, connect: Callable[[], Redis], *, limit: int, breaker: Breaker | None = None) -> None:
         self._connect = connect
         self._limit = limit
         self._breaker = breaker or Breaker("the cache")
 
-    def offer(self, tenant: TenantRef, digest: str, data: bytes) -> None:
-        """To be called once the object is stored and committed: Redis comes after both."""
-        if len(data) <= self._limit:
-            self._guarded(lambda redis: redis.set(_name(tenant, digest), data, ex=SECONDS))
+    def offer(self, tenant: TenantRef, digest: str, data: bytes) -> bool:
+        """Whether it is here from now on, for some seconds."""
+        if len(data) > self._limit:
+            return False
+        return bool(self._guarded(lambda redis: redis.set(_name(tenant, digest), data, ex=SECONDS)))
 
     def take(self, tenant: TenantRef, digest: str) -> bytes | None:
         """The bytes with this digest, or None."""
-        data = self._guarded(lambda redis: redis.getdel(_name(tenant, digest))) if self._limit else None
+        data = self._guarded(lambda redis: redis.get(_name(tenant, digest))) if self._limit else None
         return data if isinstance(data, bytes) and sha256(data).hexdigest() == digest else None
 
     def _guarded(self, call: Callable[[Redis], object]) -> object:

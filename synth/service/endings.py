@@ -55,18 +55,32 @@ class Published:
 
 
 @transaction.atomic
-def synthesis_succeeded(claim: Synthesis, *, digest: str, duration: float, seconds: float, entry: Entry | None) -> bool:
-    """Publish a sentence and hand on the renderings that it completes. False when the claim was lost."""
+def sentence_spoken(claim: Synthesis, *, digest: str) -> bool:
+    """Hand on the renderings that a sentence completes, while its bytes are on their way to storage.
+
+    It is published by `synthesis_succeeded` alone. False when the claim was lost.
+    """
+    if not _note_digest(row_id=claim.id, attempt=claim.attempt, digest=digest):
+        return False
+    _fill_parts(synthesis_id=claim.id, digest=digest)
+    _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
+    return True
+
+
+@transaction.atomic
+def synthesis_succeeded(
+    claim: Synthesis, *, digest: str, duration: float, seconds: float, entry: Entry | None
+) -> int | None:
+    """Publish a sentence and hand on the renderings that it completes: how many. None when the claim was lost."""
     result = {"digest": digest, "duration": duration, "engine_seconds": seconds, "ended_at": database_now()}
     if not _end_synthesis(row_id=claim.id, attempt=claim.attempt, **result):
-        return False
+        return None
     if entry is not None:
         put_entry(entry)
     else:
         discard(TenantRef(claim.tenant_id), [(digest, STORED_FORMAT)])
     _fill_parts(synthesis_id=claim.id, digest=digest)
-    _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
-    return True
+    return _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
 
 
 def hand_on(rendering_ids: Iterable[UUID]) -> int:
@@ -249,6 +263,11 @@ def _end_synthesis(
     changes = {"ended_at": ended_at, "digest": digest, "duration": duration, "engine_seconds": engine_seconds}
     mine = Synthesis.objects.filter(id=row_id, attempt=attempt, state=State.RUNNING)
     return mine, {"state": State.SUCCEEDED, "lease_until": None, **changes}
+
+
+@prepared_update
+def _note_digest(row_id: Any, attempt: Any, digest: Any) -> Change:
+    return Synthesis.objects.filter(id=row_id, attempt=attempt, state=State.RUNNING), {"digest": digest}
 
 
 @prepared_update

@@ -14,10 +14,10 @@ from synth.audio.stretching import stretch
 from synth.conf import conf
 from synth.errors import ObjectMissing, Permanent, WorkError
 from synth.keys import segment_key
-from synth.models import Entry, Rendering, RenderingPart
+from synth.models import Entry, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.prepared import prepared_rows
-from synth.models.states import State
+from synth.models.states import OPEN, State
 from synth.queue.claim import MAX_ATTEMPTS, Worker, claim_rendering, fenced, renderings_wait
 from synth.queue.doorbell import IO_QUEUE
 from synth.queue.lease import kept_alive, let_the_lease_run_out
@@ -28,6 +28,7 @@ from synth.service.endings import (
     Published,
     expire_entry,
     give_back,
+    hand_on,
     rendering_failed,
     rendering_succeeded,
 )
@@ -87,7 +88,9 @@ def render(claim: Rendering) -> None:
             clip = _assemble(claim, spec)
             _publish(claim, spec, clip)
     except SegmentsLost as lost:
-        _remake(claim, spec, lost.keys)
+        keys = lost.keys - _on_their_way(claim, lost.keys)
+        if keys:
+            _remake(claim, spec, keys)
     except Permanent as error:
         _fail(claim, Failure(code=error.code, detail=error.detail, repeats=True))
     except (WorkError, MemoryError) as error:
@@ -180,6 +183,33 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
         **spec_columns(spec),
         **result,
     )
+
+
+def _on_their_way(claim: Rendering, keys: set[str]) -> set[str]:
+    """Those that were handed over before they are stored, and that Redis has lost: the rendition waits for storage."""
+    parts = RenderingPart.objects.filter(rendering=claim, key__in=keys)
+    rows = list(Synthesis.objects.filter(id__in=parts.values("synthesis_id")))
+    coming = [row.id for row in rows if row.state in OPEN or _is_stored(row)]
+    with transaction.atomic():
+        spoken = list(Synthesis.objects.select_for_update().filter(id__in=coming).order_by("flight"))
+        awaited = [row for row in spoken if row.state in (*OPEN, State.SUCCEEDED)]
+        if not awaited or not fenced(claim).update(state=State.WAITING, lease_until=None):
+            return set()
+        parts.filter(synthesis__in=[row for row in awaited if row.state in OPEN]).update(digest="")
+        if hand_on([claim.id]):
+            transaction.on_commit(wiring.doorbell().ring_io)
+    return {row.key for row in awaited}
+
+
+def _is_stored(row: Synthesis) -> bool:
+    """By now: it was not a moment ago."""
+    if row.state != State.SUCCEEDED or not row.digest:
+        return False
+    try:
+        from_flac(read_intact(TenantRef(row.tenant_id), row.digest, STORED_FORMAT))
+    except (ObjectMissing, CorruptAudio):
+        return False
+    return True
 
 
 @transaction.atomic

@@ -21,7 +21,7 @@ from synth.queue.doorbell import engine_queue
 from synth.queue.lease import end_this_process, kept_alive
 from synth.queue.shutdown import stopping
 from synth.queue.wakeup import announce
-from synth.service.endings import Failure, give_back, synthesis_failed, synthesis_succeeded
+from synth.service.endings import Failure, give_back, sentence_spoken, synthesis_failed, synthesis_succeeded
 from synth.service.engine_runs import OUT_OF_MEMORY, Sound, gives_the_same, speak
 from synth.service.object_sweep import discard, rescue
 from synth.service.references import load_references
@@ -102,22 +102,29 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
 
 
 def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
-    """Bytes to storage under their digest, then the fenced commit, then the bells."""
+    """Bytes to storage under their digest, then the fenced commit, then the bells.
+
+    Beside a remote store, whoever waits for the sentence has it through Redis while it is being stored.
+    """
     data = to_flac(sound.pcm)
     digest = sha256(data).hexdigest()
     tenant = TenantRef(claim.tenant_id)
-    name = audio_object(tenant, digest, STORED_FORMAT)
-    rescue(tenant, digest)
-    wiring.object_store().put(name, data, get_format(STORED_FORMAT).media_type)
-    entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
-    if synthesis_succeeded(claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry):
-        wiring.handover().offer(tenant, digest, data)
+    if wiring.handover().offer(tenant, digest, data) and sentence_spoken(claim, digest=digest):
         wiring.doorbell().ring_io()
-        _note(claim, segment, sound)
-    else:
+    rescue(tenant, digest)
+    wiring.object_store().put(audio_object(tenant, digest, STORED_FORMAT), data, get_format(STORED_FORMAT).media_type)
+    entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
+    handed_on = synthesis_succeeded(
+        claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry
+    )
+    if handed_on is None:
         metrics.engine_run(claim.engine, RunEnd.LATE)
         logger.warning("synthesis %s: the result of attempt %d came too late", claim.id, claim.attempt)
         discard(tenant, [(digest, STORED_FORMAT)])
+        return
+    if handed_on:
+        wiring.doorbell().ring_io()
+    _note(claim, segment, sound)
 
 
 def _note(claim: Synthesis, segment: Segment, sound: Sound) -> None:

@@ -54,6 +54,7 @@ OTHERS: dict[type, dict[str, list[Any]]] = {
         "bitrate": [None, 96],
         "loudness": [-23.0],
         "pause_ms": [0, 251],
+        "duration": [2.0, 2.001],
     },
     Emotion: {
         "name": [None, "sad"],

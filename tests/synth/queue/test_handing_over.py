@@ -1,4 +1,4 @@
-"""A sentence goes from worker to worker through Redis beside a remote store, and storage has the last word."""
+"""A sentence goes from worker to worker through Redis while a remote store takes it, and storage has the last word."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from django.test import override_settings
 
 from synth import wiring
 from synth.conf import conf
+from synth.errors import ObjectMissing, StorageUnavailable
 from synth.keys import Kind, redis_key
-from synth.models import Entry, Job, Synthesis
+from synth.models import Entry, Job, Rendering, Synthesis
+from synth.service.synthesis import synthesize
 from synth.storage._guarded import GuardedStore
 from synth.storage.base import ObjectStore
 from tests.engines.counting import CountingEngine
-from tests.synth.queue.desk import order, render_all, said, speak_one, states, work
+from tests.synth.queue.desk import OTHER, claim, order, render_all, said, speak_one, states, work
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -48,11 +50,10 @@ def handed_over(world: World, spoken: Synthesis) -> str:
 def test_a_fresh_sentence_is_not_read_from_a_remote_store(world, engine, store):
     order(world.owner, "One.")
     spoken = speak_one(engine)
-    assert 0 < wiring.redis().ttl(handed_over(world, spoken)) <= 60
+    assert 0 < wiring.redis().ttl(handed_over(world, spoken)) <= 30
     render_all()
     assert states(Job) == ["succeeded"]
     assert not store.read
-    assert not wiring.redis().exists(handed_over(world, spoken))
 
 
 def test_the_sound_is_the_one_that_storage_gives(world, engine, store):
@@ -123,16 +124,106 @@ def test_another_tenants_sentence_is_never_taken(world, engine, store):
     assert wiring.handover().take(world.owner.ref, mine.digest)
 
 
-def test_nothing_is_handed_over_before_the_sentence_is_stored_and_committed(world, engine, store, monkeypatch):
+class Meanwhile(Watched):
+    """Does something else while it takes the first sentence."""
+
+    def __init__(self, store: ObjectStore, act: Callable[[], object]) -> None:
+        super().__init__(store)
+        self._act: Callable[[], object] | None = act
+
+    def put(self, name: str, data: bytes, media_type: str) -> None:
+        act, self._act = self._act, None
+        if act is not None:
+            act()
+        super().put(name, data, media_type)
+
+
+@pytest.fixture
+def meanwhile(store: Watched, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Meanwhile]:
+    def install(act: Callable[[], object]) -> Meanwhile:
+        busy = Meanwhile(store._store, act)
+        monkeypatch.setattr(wiring, "object_store", lambda: busy)
+        return busy
+
+    return install
+
+
+def test_the_rendition_is_made_while_the_sentence_is_being_stored(world, engine, meanwhile):
+    seen = []
+
+    def act() -> None:
+        render_all()
+        seen.extend((states(Job), states(Synthesis), Entry.objects.filter(kind="segment").exists()))
+
+    store = meanwhile(act)
     order(world.owner, "One.")
-    offered = []
+    spoken = speak_one(engine)
+    assert seen == [["succeeded"], ["running"], False], "the sentence itself is published only once it is stored"
+    assert (spoken.state, Entry.objects.get(kind="segment").digest) == ("succeeded", spoken.digest)
+    assert (render_all(), store.read) == (0, [])
 
-    def offer(*_: object) -> None:
-        offered.append((Synthesis.objects.get().state, Entry.objects.filter(kind="segment").exists()))
 
-    monkeypatch.setattr(wiring.handover(), "offer", offer)
-    speak_one(engine)
-    assert offered == [("succeeded", True)]
+def test_what_redis_loses_before_it_is_stored_is_waited_for(world, engine, log, meanwhile):
+    seen = []
+
+    def act() -> None:
+        wiring.redis().flushdb()
+        render_all()
+        seen.extend((states(Job), states(Rendering)))
+
+    store = meanwhile(act)
+    order(world.owner, "One.")
+    order(world.owner, "One. Two.")
+    work(engine)
+    assert seen == [["queued", "queued"], ["waiting", "waiting"]]
+    assert states(Job) == ["succeeded", "succeeded"]
+    assert said(log) == ["One.", "Two."]
+    assert store.read
+
+
+def test_what_arrives_in_storage_at_this_moment_is_not_made_again(world, engine, log, store, monkeypatch):
+    order(world.owner, "One.")
+    spoken = speak_one(engine)
+    wiring.redis().delete(handed_over(world, spoken))
+    misses = iter([True])
+    get = Watched.get
+
+    def late(self: Watched, name: str) -> bytes:
+        if next(misses, False):
+            raise ObjectMissing
+        return get(self, name)
+
+    monkeypatch.setattr(Watched, "get", late)
+    work(engine)
+    assert (states(Job), said(log)) == (["succeeded"], ["One."])
+
+
+def test_a_store_that_fails_after_the_handing_over_costs_no_answer(world, engine, log, meanwhile, lapse):
+    def act() -> None:
+        render_all()
+        raise StorageUnavailable("cut")
+
+    meanwhile(act)
+    order(world.owner, "One.")
+    spoken = speak_one(engine)
+    assert (states(Job), spoken.state) == (["succeeded"], "queued")
+    Synthesis.objects.update(not_before=None)
+    work(engine)
+    assert states(Synthesis) == ["succeeded"]
+    assert Entry.objects.filter(kind="segment").exists()
+    assert said(log) == ["One.", "One."], "that it is stored at last takes another run"
+
+
+def test_a_worker_that_lost_its_claim_hands_nothing_over(world, engine, store, lapse):
+    order(world.owner, "One.")
+    claimed = claim()
+    lapse(claimed)
+    other = claim(OTHER)
+    synthesize(claimed, engine)
+    assert (states(Rendering), states(Job)) == (["waiting"], ["queued"])
+    synthesize(other, engine)
+    render_all()
+    assert states(Job) == ["succeeded"]
 
 
 def test_a_local_store_needs_none(world, engine):
