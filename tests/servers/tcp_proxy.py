@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Self
@@ -153,6 +154,8 @@ class _Connection:
         self._closed.set()
         if reset:
             self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with suppress(OSError):
+            self._client.shutdown(socket.SHUT_RD)  # tells nobody, and wakes the thread that reads: the end comes now
 
     def _run(self) -> None:
         """Connect, pump both ways, and close what is left: the sockets are closed here and nowhere else."""
