@@ -13,7 +13,8 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # With their bytecode kept, the hundreds of processes that the tests start are up sooner.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run manage test test-sqlite test-postgresql test-engines lint format messages dev python system-tools
+.PHONY: help run manage test test-sqlite test-postgresql test-engines lint format messages dev engines-dev python \
+  system-tools
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,8 +35,7 @@ test-sqlite: dev system-tools
 test-postgresql: dev system-tools
 	$(PYTEST) --database=postgresql -m "not browser and not faults"
 
-test-engines: python ## The tests of the engines that need torch, in an environment of their own (6 GB the first time)
-	@$(PYTHON) ttsproject/launch/install.py requirements/torch-dev.txt .venvs/engines
+test-engines: engines-dev ## The tests of the engines that need torch, in an environment of their own (6 GB)
 	.venvs/engines/bin/python -m pytest tests/engines_torch
 
 lint: dev ## Style, types, layers, migrations
@@ -54,6 +54,9 @@ messages: dev ## Compile the translations (a test holds them to their source)
 
 dev: python
 	@$(PYTHON) ttsproject/launch/install.py requirements/dev.txt
+
+engines-dev: python
+	@$(PYTHON) ttsproject/launch/install.py requirements/torch-dev.txt .venvs/engines
 
 system-tools: python
 	@$(PYTHON) tests/system_tools.py
