@@ -1,4 +1,4 @@
-"""W2: webhooks of a tenant who wants them to reach this machine's network. Counts the sockets that are really opened."""
+"""W2: webhooks of a tenant who wants them to reach this machine's network. Counts sockets that are really opened."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ PERMITTED = "127.0.0.1"
 PUBLIC_NAME = "public.example"
 
 
-def play(_make_stack: MakeStack, *, seed: int) -> Figures:  # noqa: ARG001 - nothing in it is random
+def play(_make_stack: MakeStack, *, seed: int) -> Figures:
+    """Nothing in it is random."""
     with ExitStack() as stack:
         scene = Scene(stack)
         urls = list(_urls(scene.port, scene.other))

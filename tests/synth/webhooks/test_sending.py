@@ -110,7 +110,8 @@ def test_a_compressed_answer_is_not_unpacked():
 @pytest.mark.parametrize(
     ("value", "expected"),
     [("120", 120.0), ("0", 0.0), (" 7 ", 7.0), ("-5", None), ("soon", None), ("1.5", None), ("²", None),
-     ("9" * 400, float("inf")), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("1 Jan 2030 99999999999999999999:00 GMT", None)],
+     ("9" * 400, float("inf")), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+     ("1 Jan 2030 99999999999999999999:00 GMT", None)],
 )  # fmt: skip
 def test_retry_after_is_read(value, expected):
     answered = head(f"Retry-After: {value}", "Content-Length: 0", status="503 So").decode().encode("latin-1")
@@ -138,7 +139,8 @@ def test_one_deadline_holds_over_all_of_the_answer(behaviour):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"hello\r\n\r\n", b"HTTP/1.1 twohundred OK\r\n\r\n", head("Content-Length: 50") + b"cut", head("X: " + "y" * 200_000)],
+    [b"", b"hello\r\n\r\n", b"HTTP/1.1 twohundred OK\r\n\r\n", head("Content-Length: 50") + b"cut",
+     head("X: " + "y" * 200_000)],
     ids=["nothing", "no HTTP", "no status", "cut body", "endless header"],
 )  # fmt: skip
 def test_an_answer_that_is_none(data):
@@ -172,9 +174,9 @@ def test_a_forbidden_url_says_why_and_not_what_a_name_stands_for():
 
 
 def test_the_next_address_of_a_name_is_tried_when_the_first_is_dead():
-    with Receiver(host="127.0.0.2") as receiver:
-        with sender(receiver.port, look_up=named("127.0.0.3", "127.0.0.2")) as opened:
-            answer = opened.start(f"http://two.example:{receiver.port}/", {}, b"").result(WAIT)
+    look_up = named("127.0.0.3", "127.0.0.2")
+    with Receiver(host="127.0.0.2") as receiver, sender(receiver.port, look_up=look_up) as opened:
+        answer = opened.start(f"http://two.example:{receiver.port}/", {}, b"").result(WAIT)
     assert answer.status == 200
     assert receiver.visits[0].headers["host"] == f"two.example:{receiver.port}"
 
@@ -264,9 +266,8 @@ def test_a_future_that_is_cancelled_frees_its_connection():
 
 def test_a_sender_leaves_no_thread_and_no_connection():
     before = threading.active_count()
-    with Receiver(hangs) as receiver:
-        with sender(receiver.port, timeout=0.3) as opened:
-            for _ in range(5):
-                with pytest.raises(NotSent):
-                    opened.start(f"http://127.0.0.1:{receiver.port}/", {}, b"").result(WAIT)
+    with Receiver(hangs) as receiver, sender(receiver.port, timeout=0.3) as opened:
+        for _ in range(5):
+            with pytest.raises(NotSent):
+                opened.start(f"http://127.0.0.1:{receiver.port}/", {}, b"").result(WAIT)
     assert wait_until(lambda: threading.active_count() <= before)
