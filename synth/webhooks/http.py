@@ -22,7 +22,6 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 import httpcore
-import httpx
 
 from synth.webhooks.addresses import Address, ForbiddenAddress, Policy, Target
 from synth.webhooks.signing import USER_AGENT
@@ -80,7 +79,7 @@ class Sender:
         self, policy: Policy, timeout: float = 15.0, *, look_up: LookUp = look_up, tls: ssl.SSLContext | None = None
     ) -> None:
         self._policy, self._timeout, self._look_up = policy, timeout, look_up
-        self._tls = tls or httpx.create_ssl_context()
+        self._tls = tls or _default_trust()
         self._lookups = anyio.CapacityLimiter(MOST_LOOKUPS)
 
     def __enter__(self) -> Self:
@@ -130,6 +129,12 @@ class Sender:
             return await anyio.to_thread.run_sync(
                 self._look_up, host, port, abandon_on_cancel=True, limiter=self._lookups
             )
+
+
+def _default_trust() -> ssl.SSLContext:
+    import httpx  # on first use: the API process imports this module, and sends nothing
+
+    return httpx.create_ssl_context()
 
 
 class _CheckedAddresses(httpcore.AnyIOBackend):

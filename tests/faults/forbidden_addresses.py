@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from ipaddress import ip_address, ip_network
 from unittest.mock import patch
 
 from synth.webhooks.addresses import Address, Policy
-from synth.webhooks.http import ADDRESS_FORBIDDEN, Answer, NotSent, Sender
+from synth.webhooks.http import ADDRESS_FORBIDDEN, Answer, LookUp, NotSent, Sender
 from tests.faults import forbidden_vectors as vectors
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.receiver import Receiver, answers, wait_until
@@ -46,13 +47,14 @@ def play(_make_stack: MakeStack, *, seed: int) -> Figures:
 class Scene:
     """Listeners on all addresses of this machine, and senders whose every connection is noted.
 
-    Plain http and both ports are allowed, so that nothing but the address speaks against a vector.
+    Plain http and the first listeners' port are allowed, so that nothing but the address speaks against most vectors.
     """
 
     def __init__(self, stack: ExitStack) -> None:
         self._listeners, self.port = _listen(stack)
         self._unlisted, self.other = _listen(stack)
         self._permitted = stack.enter_context(Receiver(host=PERMITTED))
+        self._tls = ssl.create_default_context()
         self._seen = 0
         self.needless_lookups = 0
         self.strayed: list[str] = []
@@ -60,7 +62,7 @@ class Scene:
 
     def try_urls(self, urls: Sequence[str]) -> list[tuple[str, bool]]:
         """As they are, through a name server that reads every spelling of a number as glibc does."""
-        with Sender(self._policy(), look_up=_numeric) as sender:
+        with self._sender(self._policy(), _numeric) as sender:
             futures = {url: sender.start(url, {}, b"{}") for url in urls}
             return [(repr(url), _refused(future)) for url, future in futures.items()]
 
@@ -68,7 +70,7 @@ class Scene:
         tried = []
         for number, answer in enumerate(vectors.ANSWERS):
             lookups: list[str] = []
-            with Sender(self._policy(), look_up=_answering(answer, lookups)) as sender:
+            with self._sender(self._policy(), _in_turns([answer], lookups)) as sender:
                 refused = _refused(sender.start(f"http://v{number}.{PUBLIC_NAME}:{self.port}/", {}, b"{}"))
             tried.append((f"a name that is {answer}", refused))
             self.needless_lookups += max(0, len(lookups) - 1)
@@ -81,7 +83,10 @@ class Scene:
             for target in vectors.REDIRECTED:
                 head = f"HTTP/1.1 {status} Elsewhere\r\nLocation: {target.format(port=self.port)}\r\n"
                 answer = f"{head}Content-Length: 0\r\n\r\n".encode()
-                with Receiver(answers(answer)) as receiver, Sender(self._policy(receiver.port, inside=True)) as sender:
+                with (
+                    Receiver(answers(answer)) as receiver,
+                    self._sender(self._policy(receiver.port, inside=True), _numeric) as sender,
+                ):
                     got = sender.start(f"http://{PERMITTED}:{receiver.port}/", {}, b"{}").result()
                 tried.append((f"{status} to {target}", got.status == status and receiver.accepted == 1))
         return tried
@@ -92,7 +97,7 @@ class Scene:
         for later in ("127.0.0.2", "169.254.169.254", "::1", "10.0.0.1"):
             lookups: list[str] = []
             turns = [(PERMITTED,), (later,)]
-            with Sender(self._policy(inside=True), look_up=_in_turns(turns, lookups)) as sender:
+            with self._sender(self._policy(inside=True), _in_turns(turns, lookups)) as sender:
                 url = f"http://rebinding.example:{self._permitted.port}/"
                 first, before = sender.start(url, {}, b"{}").result(), len(lookups)
                 refused = _refused(sender.start(url, {}, b"{}"))
@@ -114,7 +119,7 @@ class Scene:
         before = len(self.strayed)
         everywhere = (ip_network("0.0.0.0/0"), ip_network("::/0"))
         hosts = [host for host in vectors.LOOPBACK if ":" not in host or len(self._listeners) > 1]
-        with Sender(Policy(False, frozenset({self.port}), everywhere), look_up=_numeric) as sender:
+        with self._sender(Policy(False, frozenset({self.port}), everywhere), _numeric) as sender:
             futures = [sender.start(f"http://{host}:{self.port}/", {}, b"{}") for host in hosts]
             missed = sum(_refused(future) for future in futures)
         noted = len(self.strayed) - before
@@ -126,6 +131,9 @@ class Scene:
         loopback = "::1" if ":" in listener.host else "127.0.0.1"
         with socket.create_connection((loopback, listener.port), timeout=30) as ours:
             assert wait_until(lambda: ours.getsockname() in listener.peers), "a listener does not accept"
+
+    def _sender(self, policy: Policy, look_up: LookUp) -> Sender:
+        return Sender(policy, look_up=look_up, tls=self._tls)
 
     def _policy(self, *ports: int, inside: bool = False) -> Policy:
         networks = (ip_network(PERMITTED),) if inside else ()
@@ -164,11 +172,7 @@ def _numeric(host: str, port: int) -> list[Address]:
     return [ip_address(endpoint[0]) for *_, endpoint in found]
 
 
-def _answering(answer: Sequence[str], lookups: list[str]) -> Callable[[str, int], list[Address]]:
-    return _in_turns([answer], lookups)
-
-
-def _in_turns(turns: Sequence[Sequence[str]], lookups: list[str]) -> Callable[[str, int], list[Address]]:
+def _in_turns(turns: Sequence[Sequence[str]], lookups: list[str]) -> LookUp:
     """A name server whose answer changes; the last one holds."""
 
     def look_up(host: str, _port: int) -> list[Address]:

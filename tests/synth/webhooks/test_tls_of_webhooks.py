@@ -114,11 +114,11 @@ def speechless(greeting: bytes) -> Iterator[tuple[int, threading.Event]]:
 
     def serve(listener: socket.socket) -> None:
         connection, _ = listener.accept()
-        with connection, suppress(OSError):
-            connection.settimeout(WAIT)
+        with connection:
             connection.sendall(greeting)
-            while connection.recv(4096):
-                pass
+            with suppress(ConnectionError):
+                while connection.recv(4096):
+                    pass
         closed.set()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
