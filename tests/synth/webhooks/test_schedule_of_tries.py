@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.webhooks.schedule import JITTER, LONGEST_WISH, next_pause
@@ -14,6 +14,7 @@ chances = st.floats(min_value=0, max_value=1, exclude_max=True)
 wishes = st.none() | st.floats(min_value=0, allow_infinity=True)
 
 
+@settings(deadline=None)
 @given(ladders, st.integers(min_value=1, max_value=30), chances, wishes)
 def test_the_laws(pauses, tries, chance, wish):
     pause = next_pause(tries, pauses, retry_after=wish, random=lambda: chance)

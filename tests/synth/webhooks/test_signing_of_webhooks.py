@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
@@ -76,6 +76,7 @@ def test_an_old_one_is_refused():
         Webhook(secret).verify(BODY, headers([secret], datetime.now(UTC) - timedelta(minutes=6)))
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_what_is_sealed_opens_again(secret):
     sealed = SEAL.seal(secret)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address, ip_network
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.webhooks.addresses import ForbiddenAddress, Policy
@@ -138,18 +138,21 @@ PRIVATE_BLOCKS = [
 ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.sampled_from(PRIVATE_BLOCKS), st.integers(min_value=0))
 def test_no_address_of_a_private_block_is_permitted(block, offset):
     network = ip_network(block)
     assert not permits(PLAIN, str(network[offset % network.num_addresses]))
 
 
+@settings(deadline=None)
 @given(st.ip_addresses())
 def test_what_is_permitted_is_global_by_the_registries_too(address):
     """Ours is the narrower one: where they differ, it says no."""
     assert not permits(PLAIN, str(address)) or (address.is_global and not address.is_multicast)
 
 
+@settings(deadline=None)
 @given(st.ip_addresses(v=4))
 def test_every_spelling_of_an_address_gets_the_answer_of_the_usual_one(address):
     number = int(address)
@@ -163,6 +166,7 @@ def test_every_spelling_of_an_address_gets_the_answer_of_the_usual_one(address):
             assert code(PLAIN, url) == "address_forbidden"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_a_url_or_refused(text):
     for url in (text, f"http://{text}", f"http://public.example/{text}"):
