@@ -3,6 +3,7 @@
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
+from synth.service.deliveries import cancel_deliveries, replay, replay_failed
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.lexicon import delete_word, save_word
@@ -12,6 +13,7 @@ from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
+from synth.service.sending import drain_deliveries
 from synth.service.speaking import Speech, cancel, recall, remake, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
@@ -33,6 +35,7 @@ __all__ = [
     "VoiceOrder",
     "cancel",
     "cancel_action",
+    "cancel_deliveries",
     "count_matching",
     "create_voice",
     "curate",
@@ -40,6 +43,7 @@ __all__ = [
     "delete_voice",
     "delete_word",
     "drain_actions",
+    "drain_deliveries",
     "drain_engine",
     "drain_renderings",
     "drain_usage",
@@ -49,6 +53,8 @@ __all__ = [
     "judge_misses",
     "recall",
     "remake",
+    "replay",
+    "replay_failed",
     "save_policy",
     "save_word",
     "signed_url",
