@@ -1,132 +1,137 @@
-"""A tenant's server that takes webhooks: it keeps what came and answers as a test tells it to."""
+"""A receiver of webhooks on one address: takes real connections, keeps what came, and answers, or does not, as told."""
 
 from __future__ import annotations
 
-import contextlib
+import socket
+import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Self
 
-from standardwebhooks import Webhook
+TICK = 0.05
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+Behaviour = Callable[["Visit"], None]
 
 
-@dataclass(frozen=True)
-class Delivered:
-    """One request; `at` is the monotonic clock when it had come whole, `time` the try among those of its id."""
+@dataclass
+class Visit:
+    """One connection, once its request was read. `stopping` is set when the test is over."""
 
-    path: str
-    headers: Mapping[str, str]
+    connection: socket.socket
+    head: str
     body: bytes
-    at: float
-    time: int
+    stopping: threading.Event
 
     @property
-    def id(self) -> str:
-        return self.headers["webhook-id"]
+    def line(self) -> str:
+        return self.head.split("\r\n", 1)[0]
 
     @property
-    def timestamp(self) -> int:
-        return int(self.headers["webhook-timestamp"])
+    def headers(self) -> dict[str, str]:
+        pairs = (line.split(":", 1) for line in self.head.split("\r\n")[1:] if line)
+        return {name.strip().lower(): value.strip() for name, value in pairs}
 
-    def verified(self, secret: str) -> dict[str, Any]:
-        """The payload as the library of Standard Webhooks reads it. Raises WebhookVerificationError."""
-        payload: dict[str, Any] = Webhook(secret).verify(self.body, dict(self.headers))
-        return payload
+    def send(self, data: bytes) -> None:
+        self.connection.sendall(data)
 
 
-@dataclass(frozen=True)
-class Reply:
-    """`delay` seconds pass before it; with `trickle` a byte of an endless body comes every so many seconds."""
+def answers(data: bytes = OK) -> Behaviour:
+    return lambda visit: visit.send(data)
 
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b"taken"
-    delay: float = 0.0
-    trickle: float = 0.0
+
+def hangs(visit: Visit) -> None:
+    visit.stopping.wait(60)
+
+
+def drips(start: bytes) -> Behaviour:
+    """`start` at once, then a byte at a time for a minute."""
+
+    def drip(visit: Visit) -> None:
+        visit.send(start)
+        for _ in range(600):
+            if visit.stopping.wait(0.1):
+                return
+            visit.send(b"x")
+
+    return drip
 
 
 class Receiver:
-    """Use it as a context manager. `reply` may be exchanged at any time."""
+    """Use it as a context manager. `accepted` counts connections, `visits` are those that sent a whole request."""
 
-    def __init__(self, reply: Callable[[Delivered], Reply] | None = None) -> None:
-        self.reply = reply or (lambda _: Reply())
-        self.received: list[Delivered] = []
-        self.most_at_once = 0
-        self.ended = threading.Event()
-        self._at_once = 0
-        self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.receiver = self
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hooks"
-
-    def tries(self, event_id: str) -> list[Delivered]:
-        return [each for each in list(self.received) if each.id == event_id]
-
-    def ids(self) -> set[str]:
-        return {each.id for each in list(self.received)}
-
-    def take(self, path: str, headers: Mapping[str, str], body: bytes) -> Delivered:
-        with self._lock:
-            before = sum(each.id == headers["webhook-id"] for each in self.received)
-            delivered = Delivered(path, headers, body, time.monotonic(), before + 1)
-            self.received.append(delivered)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
-        return delivered
-
-    def answered(self) -> None:
-        with self._lock:
-            self._at_once -= 1
+    def __init__(
+        self,
+        behaviour: Behaviour | None = None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._behaviour, self._tls = behaviour or answers(), tls
+        self._stopping = threading.Event()
+        self._listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if ":" in host:
+            self._listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        self._listener.bind((host, port))
+        self._listener.listen(128)
+        self._listener.settimeout(TICK)
+        self.port: int = self._listener.getsockname()[1]
+        self.accepted = 0
+        self.visits: list[Visit] = []
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ended.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._stopping.set()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+            self.accepted += 1
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.settimeout(60)
+        with suppress(OSError), connection:
+            if self._tls:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            visit = self._read(connection)
+            if visit:
+                self.visits.append(visit)
+                self._behaviour(visit)
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_WR)
+
+    def _read(self, connection: socket.socket) -> Visit | None:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            piece = connection.recv(4096)
+            if not piece:
+                return None
+            data += piece
+        head, body = data.split(b"\r\n\r\n", 1)
+        visit = Visit(connection, head.decode("latin-1"), body, self._stopping)
+        while len(visit.body) < int(visit.headers.get("content-length", "0")):
+            visit.body += connection.recv(4096)
+        return visit
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-    receiver: Receiver
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_POST(self) -> None:
-        receiver = self.server.receiver
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        delivered = receiver.take(self.path, headers, body)
-        try:
-            self._answer(receiver.reply(delivered))
-        finally:
-            receiver.answered()
-
-    def _answer(self, reply: Reply) -> None:
-        self.server.receiver.ended.wait(reply.delay)
-        with contextlib.suppress(OSError):
-            self.send_response(reply.status)
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(reply.body)
-            while reply.trickle and not self.server.receiver.ended.wait(reply.trickle):
-                self.wfile.write(b".")
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: tests read what came from `received`."""
+def wait_until(condition: Callable[[], bool], *, seconds: float = 30) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

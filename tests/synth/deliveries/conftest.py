@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from ipaddress import ip_network
+from itertools import count
 from typing import Any
 
 import pytest
 
-from synth.models import WebhookDelivery, WebhookEndpoint
+from synth.models import WebhookEndpoint, WebhookEvent
 from synth.queue.claim import Worker
 from synth.service import sending
 from synth.service.events import note_event
 from synth.service.sending import drain_deliveries
-from tests.servers.receiver import Delivered, Receiver, Reply
+from tests.servers.inbox import Delivered, Inbox, Reply
 from tests.synth.deliveries.endpoints import make_endpoint
 from tests.world import Member, World, make_world, world  # noqa: F401 - a fixture
 
@@ -28,12 +29,12 @@ def committed_world(transactional_db: None) -> World:
 
 
 @pytest.fixture(autouse=True)
-def manners(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a process has learned of endpoints is the test's own."""
+def _manners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process learns of endpoints is the test's own."""
     monkeypatch.setattr(sending, "_manners", sending._Manners())
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def webhooks(settings: Any) -> Callable[..., None]:
     """Sets settings of webhooks by name, beside those that let them go to this machine."""
 
@@ -45,53 +46,41 @@ def webhooks(settings: Any) -> Callable[..., None]:
 
 
 @pytest.fixture
-def receive(webhooks: Callable[..., None], settings: Any) -> Iterator[Callable[..., Receiver]]:
-    """Starts receivers, whose ports webhooks may go to."""
+def receive(webhooks: Callable[..., None]) -> Iterator[Callable[..., Inbox]]:
+    """Starts inboxes, whose ports webhooks may go to."""
     ports: list[int] = []
     with ExitStack() as running:
 
-        def start(reply: Callable[[Delivered], Reply] | None = None) -> Receiver:
-            receiver = running.enter_context(Receiver(reply))
-            ports.append(receiver.port)
+        def start(reply: Callable[[Delivered], Reply] | None = None) -> Inbox:
+            inbox = running.enter_context(Inbox(reply))
+            ports.append(inbox.port)
             webhooks(ports=list(ports))
-            return receiver
+            return inbox
 
         yield start
 
 
 @pytest.fixture
-def tell() -> Callable[..., str]:
-    """Notes an event for an endpoint; the event's public id. A subject of its own unless one is named."""
-    made: list[int] = []
+def endpoint_of() -> Callable[..., WebhookEndpoint]:
+    def make(member: Member, inbox: Inbox, **columns: Any) -> WebhookEndpoint:
+        return make_endpoint(member, inbox.url, **columns)
 
-    def note(endpoint: WebhookEndpoint, *, kind: str = "speech.failed", subject: str = "", **data: Any) -> str:
-        made.append(1)
-        subject = subject or f"job_{len(made)}"
+    return make
+
+
+@pytest.fixture
+def tell() -> Callable[..., WebhookEvent]:
+    """Notes an event for one endpoint, of a subject of its own unless one is named."""
+    numbers = count(1)
+
+    def note(endpoint: WebhookEndpoint, *, kind: str = "speech.failed", subject: str = "", **data: Any) -> WebhookEvent:
+        subject = subject or f"job_{next(numbers)}"
         note_event(endpoint.tenant.ref, kind, subject, data, endpoint_id=endpoint.id)
-        events = endpoint.tenant.pk and _events(endpoint).order_by("-created_at", "-id")
-        return events.first().public_id
+        return WebhookEvent.objects.get(type=kind, subject=subject)
 
     return note
-
-
-def _events(endpoint: WebhookEndpoint) -> Any:
-    from synth.models import WebhookEvent
-
-    return WebhookEvent.objects.filter(tenant=endpoint.tenant)
 
 
 @pytest.fixture
 def send() -> Callable[[], None]:
     return lambda: drain_deliveries(WORKER)
-
-
-@pytest.fixture
-def endpoint_of() -> Callable[..., WebhookEndpoint]:
-    def make(member: Member, receiver: Receiver, **columns: Any) -> WebhookEndpoint:
-        return make_endpoint(member, receiver.url, **columns)[0]
-
-    return make
-
-
-def the_delivery() -> WebhookDelivery:
-    return WebhookDelivery.objects.get()
