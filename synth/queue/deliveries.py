@@ -1,4 +1,4 @@
-"""Which deliveries are sent next: claims like those of `claim.py`, few at a time for each endpoint, in order per subject.
+"""Which deliveries are sent next: claims like those of `claim.py`, few at once for an endpoint, in order per subject.
 
 A claim's lease ends at `not_before` too, so that what is due has one mark, and one index.
 """
