@@ -1,4 +1,4 @@
-"""What is sent for one delivery, by the Standard Webhooks specification: body and headers, signed when they are sent."""
+"""What is sent for one delivery, by the Standard Webhooks specification: body and headers, signed when it is sent."""
 
 import json
 from collections.abc import Mapping

@@ -10,6 +10,7 @@ from tests.faults import (
     stampede,
     storage_away,
     waiters,
+    webhooks,
 )
 from tests.faults.scoreboard import Row
 
@@ -25,5 +26,6 @@ ROWS: dict[str, Row] = {
         cache_away.ROW,
         storage_away.ROW,
         hostile_uploads.ROW,
+        webhooks.ROW,
     )
 }

@@ -1,4 +1,4 @@
-"""Few deliveries at once for an endpoint, one for a failing one, in order per subject; leases that end are taken over."""
+"""Few deliveries at once for an endpoint, one for a failing one, in order per subject; leases that end are taken."""
 
 from __future__ import annotations
 
