@@ -3,6 +3,7 @@
 from tests.faults import (
     cache_away,
     dying_web,
+    forbidden_addresses,
     hostile_uploads,
     killed_workers,
     long_runs,
@@ -27,5 +28,6 @@ ROWS: dict[str, Row] = {
         storage_away.ROW,
         hostile_uploads.ROW,
         webhooks.ROW,
+        forbidden_addresses.ROW,
     )
 }
