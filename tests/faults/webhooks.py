@@ -14,7 +14,7 @@ from standardwebhooks import WebhookVerificationError
 from tests.faults.asking import number, rows
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.inbox import Delivered, Inbox, Reply
-from tests.stack import Stack
+from tests.stack import Child, Stack
 
 NAMES = ("well", "flaky", "hanging", "trickling", "dead", "struck")
 FAILURES = 3
@@ -36,43 +36,47 @@ class _Trap:
 
 
 def play(make_stack: MakeStack, *, seed: int, events: int, pauses: list[float], timeout: float) -> Figures:
+    trap = _Trap()
     with ExitStack() as running:
-        trap, inboxes = _Trap(), {}
-        for name in NAMES:
-            inboxes[name] = running.enter_context(Inbox(_replies(name, trap)))
+        inboxes = {name: running.enter_context(Inbox(_replies(name, trap))) for name in NAMES}
         stack = make_stack(env=_environment(inboxes, pauses, timeout))
         secrets = _make_endpoints(stack, inboxes)
-        worker, _ = stack.io_worker()[0], stack.beat()
-        counts = {name: max(1, events // len(NAMES)) for name in NAMES}
-        counts["well"] += events - sum(counts.values())
+        (worker,) = stack.io_worker()
+        stack.beat()
+        counts = {name: events // len(NAMES) + (place < events % len(NAMES)) for place, name in enumerate(NAMES)}
         _tell(stack, {**counts, "struck": 0}, word=f"calm{seed}")
-        calm = _wait_until_ended(stack, events - counts["struck"])
-        schedule = _off_schedule(inboxes["flaky"], pauses)
-        delay = float(_at_the_desk(stack, "longest_wait('well')"))
-        _tell(stack, {"struck": counts["struck"]}, word=f"storm{seed}")
-        trap.caught.wait(60)
-        stack.kill(worker)
-        stack.redis.kill()
-        trap.let_go.set()
-        stack.redis.start()
-        stack.io_worker()
-        stuck = calm + _wait_until_ended(stack, events)
-        dead = _replayed(stack, inboxes["dead"])
-        return {
-            "events": events,
-            "missing": events - sum(len(inbox.ids()) for inbox in inboxes.values()),
-            "stuck": stuck,
-            "not_succeeded": events
-            - number(stack, "SELECT count(*) FROM synth_webhookdelivery WHERE state = 'succeeded'"),
-            "lost_by_the_killed": int(len(inboxes["struck"].tries(inboxes["struck"].received[0].id)) < 2),
-            "unverified": sum(_unverified(inboxes[name], secrets[name]) for name in NAMES),
-            "stale_timestamps": sum(map(_stale, inboxes.values())),
-            "not_in_the_dead_letters": counts["dead"] - dead["listed"],
-            "not_replayed": counts["dead"] - dead["replayed"],
-            "tries_not_on_record": _unrecorded(stack, inboxes),
-            "off_schedule": schedule,
-            "longest_wait_of_the_living": delay,
+        stuck = _wait_until_ended(stack, events - counts["struck"])
+        speed = {
+            "off_schedule": _off_schedule(inboxes["flaky"], pauses),
+            "longest_wait_of_the_living": float(_at_the_desk(stack, "longest_wait('well')")),
         }
+        _tell(stack, {"struck": counts["struck"]}, word=f"storm{seed}")
+        _kill_sender_and_redis(stack, trap, worker)
+        stuck += _wait_until_ended(stack, events)
+        figures = _dead_letters(stack, inboxes["dead"], counts["dead"])
+        return {"events": events, "stuck": stuck, **figures, **_counts(stack, inboxes, secrets, events), **speed}
+
+
+def _kill_sender_and_redis(stack: Stack, trap: _Trap, worker: Child) -> None:
+    """While an answer is under way that nobody will record."""
+    trap.caught.wait(60)
+    stack.kill(worker)
+    stack.redis.kill()
+    trap.let_go.set()
+    stack.redis.start()
+    stack.io_worker()
+
+
+def _counts(stack: Stack, inboxes: dict[str, Inbox], secrets: dict[str, str], events: int) -> Figures:
+    struck = inboxes["struck"]
+    return {
+        "missing": events - sum(len(inbox.ids()) for inbox in inboxes.values()),
+        "not_succeeded": events - _in_state(stack, "succeeded"),
+        "lost_by_the_killed": int(len(struck.tries(struck.received[0].id)) < 2),
+        "unverified": sum(_unverified(inboxes[name], secrets[name]) for name in NAMES),
+        "stale_timestamps": sum(map(_stale, inboxes.values())),
+        "tries_not_on_record": _unrecorded(stack, inboxes),
+    }
 
 
 def _replies(name: str, trap: _Trap) -> Callable[[Delivered], Reply] | None:
@@ -121,13 +125,21 @@ def _wait_until_ended(stack: Stack, deliveries: int, *, seconds: float = 150.0) 
     return 0
 
 
-def _replayed(stack: Stack, inbox: Inbox) -> dict[str, int]:
-    """The dead letters are listed, and once the receiver lives again they all come, under their ids."""
-    listed, before = number(stack, "SELECT count(*) FROM synth_webhookdelivery WHERE state = 'failed'"), inbox.ids()
+def _in_state(stack: Stack, state: str) -> int:
+    return number(stack, f"SELECT count(*) FROM synth_webhookdelivery WHERE state = '{state}'")
+
+
+def _dead_letters(stack: Stack, inbox: Inbox, expected: int) -> Figures:
+    """They are listed, and once their receiver lives again they all come, under their ids."""
+    listed, before = _in_state(stack, "failed"), inbox.ids()
     inbox.reply = lambda _: Reply()
-    count = int(_at_the_desk(stack, "replay('dead')").splitlines()[-1])
+    replayed = int(_at_the_desk(stack, "replay('dead')").splitlines()[-1])
     _wait_until_ended(stack, number(stack, "SELECT count(*) FROM synth_webhookdelivery"))
-    return {"listed": listed, "replayed": count if inbox.ids() == before else 0}
+    return {
+        "not_in_the_dead_letters": abs(expected - listed),
+        "not_replayed": expected - replayed,
+        "replayed_under_another_id": len(inbox.ids() - before),
+    }
 
 
 def _unverified(inbox: Inbox, secret: str) -> int:
@@ -178,6 +190,7 @@ ROW = Row(
         "stale_timestamps": 0,
         "not_in_the_dead_letters": 0,
         "not_replayed": 0,
+        "replayed_under_another_id": 0,
         "tries_not_on_record": 0,
     },
     long_limits={"off_schedule": 0.2, "longest_wait_of_the_living": 5},
