@@ -103,7 +103,6 @@ class _Round:
         self._begun = time.monotonic()
 
     def run(self) -> None:
-        wiring.doorbell().answered(WEBHOOKS)
         try:
             while self._goes_on():
                 route_events()

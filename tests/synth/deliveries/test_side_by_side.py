@@ -54,6 +54,16 @@ def test_a_dead_endpoint_does_not_keep_a_living_one_waiting(world, receive, endp
     assert dead.most_at_once == 1
 
 
+def test_a_slow_endpoint_gets_one_at_a_time(world, receive, endpoint_of, tell, send, monkeypatch):
+    monkeypatch.setattr(sending, "PROMPT_SECONDS", 0.2)
+    inbox = receive(lambda _: Reply(delay=0.4))
+    endpoint = endpoint_of(world.owner, inbox)
+    for _ in range(5):
+        tell(endpoint)
+    send()
+    assert (ended(), inbox.most_at_once) == (5, 1)
+
+
 def test_more_dead_endpoints_than_places_leave_room_for_living_ones(
     world, receive, endpoint_of, tell, send, webhooks, monkeypatch
 ):
