@@ -18,6 +18,8 @@ DEBUG = env.flag("REFRAIN_DEBUG", default=False)
 SECRET_KEY = env.text("REFRAIN_SECRET_KEY")
 if not SECRET_KEY:
     raise ImproperlyConfigured("REFRAIN_SECRET_KEY is missing. Set it to 50 random characters; `make run` makes one.")
+# Former ones. What they sealed is still read, and what they signed still counts.
+SECRET_KEY_FALLBACKS = env.words("REFRAIN_SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.words("REFRAIN_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("REFRAIN_CSRF_TRUSTED_ORIGINS")
 PUBLIC_URL = env.text("REFRAIN_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
@@ -313,6 +315,17 @@ SPECTACULAR_SETTINGS = {
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
 }
+
+# --- Whom it mails: operators, of what needs them; nobody unless they are named ------------------------------------
+ADMINS = [(address, address) for address in env.words("REFRAIN_OPERATOR_EMAILS")]
+SERVER_EMAIL = env.text("EMAIL_FROM", "refrain@localhost")
+EMAIL_SUBJECT_PREFIX = "[Refrain] "
+EMAIL_HOST = env.text("EMAIL_HOST", "localhost")
+EMAIL_PORT = env.integer("EMAIL_PORT", 25, minimum=1, maximum=65535)
+EMAIL_HOST_USER = env.text("EMAIL_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_PASSWORD")
+EMAIL_USE_TLS = env.flag("EMAIL_TLS", default=False)
+EMAIL_TIMEOUT = 15
 
 # --- What it says -----------------------------------------------------------------------------------------------------
 LOGGING = {

@@ -3,15 +3,18 @@
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
+from synth.service.deliveries import cancel_deliveries, replay, replay_failed
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.lexicon import delete_word, save_word
+from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
-from synth.service.speaking import Speech, cancel, recall, remake, signed_url, speak
+from synth.service.sending import drain_deliveries
+from synth.service.speaking import Speech, cancel, recall, remake, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 from synth.service.voice_settings import delete_voice_settings, save_voice_settings
@@ -33,6 +36,7 @@ __all__ = [
     "VoiceOrder",
     "cancel",
     "cancel_action",
+    "cancel_deliveries",
     "count_matching",
     "create_voice",
     "curate",
@@ -41,6 +45,7 @@ __all__ = [
     "delete_voice_settings",
     "delete_word",
     "drain_actions",
+    "drain_deliveries",
     "drain_engine",
     "drain_renderings",
     "drain_usage",
@@ -50,6 +55,8 @@ __all__ = [
     "judge_misses",
     "recall",
     "remake",
+    "replay",
+    "replay_failed",
     "save_policy",
     "save_voice_settings",
     "save_word",
@@ -59,6 +66,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "url_members",
     "voice_url",
     "warm",
 ]

@@ -11,6 +11,7 @@ from tests.faults import (
     stampede,
     storage_away,
     waiters,
+    webhooks,
 )
 from tests.faults.scoreboard import Row
 
@@ -26,6 +27,7 @@ ROWS: dict[str, Row] = {
         cache_away.ROW,
         storage_away.ROW,
         hostile_uploads.ROW,
+        webhooks.ROW,
         forbidden_addresses.ROW,
     )
 }
