@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -10,7 +10,6 @@ from django.db.models.functions import Left
 
 from synth import codec, health
 from synth.cards import current_cards, is_away, preference
-from synth.conf import conf
 from synth.models import (
     ClonedVoice,
     CurationAction,
@@ -59,17 +58,6 @@ def job(tenant: TenantRef, text: str) -> Job | None:
     """The tenant's job with this public id."""
     job_id = parse_id("job", text)
     return jobs(tenant).filter(id=job_id).first() if job_id else None
-
-
-def audio_is_kept(job: Job) -> bool:
-    """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it."""
-    rendering = job.rendering
-    if not rendering.digest:  # erased, as its voice was deleted
-        return False
-    kept_until = (rendering.ended_at or database_now()) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
-    if kept_until > database_now():
-        return True
-    return Entry.objects.filter(tenant_id=job.tenant_id, digest=rendering.digest).exists()
 
 
 def entry(tenant: TenantRef, text: str) -> Entry | None:

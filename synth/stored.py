@@ -1,13 +1,16 @@
 """Finished audio: rows of it as the value that doors and cache share, and its name in storage."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from synth import codec
 from synth.audio.formats import get_format
+from synth.conf import conf
 from synth.keys import object_name, references_of, scoped
 from synth.models import Entry, Job
+from synth.models.clock import database_now
 from synth.types import Manner, Spec, StoredAudio
 from tenants.ids import public_id
 from tenants.types import TenantRef
@@ -43,6 +46,29 @@ def of_job(job: Job) -> StoredAudio:
         sample_rate=rendering.sample_rate or 0,
         made=rendering.ended_at.timestamp(),
     )
+
+
+def audio_members(stored: StoredAudio) -> dict[str, Any]:
+    """What answers and events say of it. Duration is seconds, size bytes, sample rate Hz."""
+    return {
+        "format": stored.format,
+        "media_type": stored.media_type,
+        "sample_rate": stored.sample_rate,
+        "duration": round(stored.duration, 3),
+        "size": stored.size,
+        "sha256": stored.digest,
+    }
+
+
+def audio_is_kept(job: Job) -> bool:
+    """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it."""
+    rendering = job.rendering
+    if not rendering.digest:  # erased, as its voice was deleted
+        return False
+    kept_until = (rendering.ended_at or database_now()) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
+    if kept_until > database_now():
+        return True
+    return Entry.objects.filter(tenant_id=job.tenant_id, digest=rendering.digest).exists()
 
 
 def audio_object(tenant: TenantRef, digest: str, format_name: str) -> str:

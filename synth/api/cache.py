@@ -19,13 +19,13 @@ from synth.api.curation_serializers import (
     FailedLineSerializer,
 )
 from synth.api.paging import InOrder, NewestFirst
-from synth.api.presenting import audio_members, utc
 from synth.api.serializers import refusals
+from synth.codec import utc
 from synth.fields import Fields
 from synth.models import CurationAction, CurationLine, Entry
 from synth.models.states import OPEN
 from synth.service import Actor, EntryFilter
-from synth.stored import of_entry
+from synth.stored import audio_members, of_entry
 from tenants.authentication import caller_of
 from tenants.context import request_id
 from tenants.errors import NotFound

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from synth.api.curation_serializers import KINDS, MOST_IDS
-from synth.api.presenting import utc
+from synth.codec import utc
 from synth.fields import Fields
 from synth.models import CurationAction
 from synth.service import EntryFilter, Selection

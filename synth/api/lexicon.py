@@ -10,8 +10,8 @@ from rest_framework.views import APIView
 
 from synth import selectors, service
 from synth.api.paging import ByOffset
-from synth.api.presenting import utc
 from synth.api.serializers import Body, PronunciationSerializer, refusals
+from synth.codec import utc
 from synth.controls import KINDS, pronunciation_of
 from synth.fields import Fields
 from synth.lexicon import Word

@@ -10,9 +10,9 @@ from rest_framework.views import APIView
 
 from synth import missed
 from synth.api.paging import NewestFirst
-from synth.api.presenting import utc
 from synth.api.savings import Period
 from synth.api.serializers import Body, QueryString, refusals
+from synth.codec import utc
 from synth.missed import REASONS, Missed
 from synth.models import MissExample
 from tenants.authentication import caller_of

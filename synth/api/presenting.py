@@ -1,15 +1,14 @@
 """Speech as JSON, headers and bytes: the one shape that every API door answers with."""
 
 from base64 import b64encode
-from datetime import UTC, datetime
 from typing import Any
 
-from synth import selectors, service
+from synth.codec import utc
 from synth.models import Entry, Job
 from synth.models.states import State
-from synth.service import Speech
-from synth.stored import of_entry, of_job
-from synth.types import Delivery, Spec, StoredAudio
+from synth.service import Speech, url_members
+from synth.stored import audio_is_kept, audio_members, of_entry, of_job
+from synth.types import Delivery, Spec
 from tenants.types import TenantRef
 
 RETRY_AFTER = 2
@@ -39,23 +38,6 @@ def speech_body(
     if delivery is Delivery.INLINE and speech.audio is not None:
         return body | {"audio": b64encode(speech.audio).decode()}
     return body | url_members(tenant, stored)
-
-
-def audio_members(stored: StoredAudio) -> dict[str, Any]:
-    """Duration is seconds, size bytes, sample rate Hz."""
-    return {
-        "format": stored.format,
-        "media_type": stored.media_type,
-        "sample_rate": stored.sample_rate,
-        "duration": round(stored.duration, 3),
-        "size": stored.size,
-        "sha256": stored.digest,
-    }
-
-
-def url_members(tenant: TenantRef, stored: StoredAudio) -> dict[str, Any]:
-    signed = service.signed_url(tenant, stored)
-    return {"url": signed.url, "url_expires_at": utc(datetime.fromtimestamp(signed.expires_at, UTC))}
 
 
 def pending_body(job: Job, request_id: str) -> dict[str, Any]:
@@ -111,7 +93,7 @@ def entry_body(entry: Entry) -> dict[str, Any]:
 
 
 def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any] | None:
-    if not job.rendering.digest or (with_url and not selectors.audio_is_kept(job)):
+    if not job.rendering.digest or (with_url and not audio_is_kept(job)):
         return None
     stored = of_job(job)
     members = audio_members(stored)
@@ -120,9 +102,3 @@ def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any] | None:
 
 def job_path(job: Job) -> str:
     return f"/v1/speech/{job.public_id}"
-
-
-def utc(value: datetime) -> str:
-    """ISO 8601, in UTC, to the second."""
-    # strftime would cost as much as all the rest of an answer.
-    return value.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"

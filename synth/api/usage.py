@@ -10,9 +10,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from synth.api.paging import NewestFirst
-from synth.api.presenting import utc
 from synth.api.savings import Period
 from synth.api.serializers import Body, QueryString, refusals
+from synth.codec import utc
 from synth.usage import OUTCOMES, DayUsed, usage, usage_by_day
 from tenants.authentication import caller_of
 from tenants.models import Usage

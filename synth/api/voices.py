@@ -14,10 +14,10 @@ from rest_framework.views import APIView
 from synth import selectors, service
 from synth.api.cache import actor_of
 from synth.api.paging import ByOffset
-from synth.api.presenting import utc
 from synth.api.serializers import EngineSerializer, refusals
 from synth.api.voice_reading import read_voice
 from synth.api.voice_serializers import VoiceSerializer, VoiceUploadSerializer
+from synth.codec import utc
 from synth.conf import conf
 from synth.models import ClonedVoice
 from synth.models.states import State

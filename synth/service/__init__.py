@@ -18,13 +18,14 @@ from synth.service.endpoints import (
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.lexicon import delete_word, save_word
+from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
 from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
-from synth.service.speaking import Speech, cancel, recall, remake, signed_url, speak
+from synth.service.speaking import Speech, cancel, recall, remake, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 from synth.service.voice_work import drain_voices
@@ -80,6 +81,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "url_members",
     "voice_url",
     "warm",
 ]

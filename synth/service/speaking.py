@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 
 from synth import codec, metrics, wiring
 from synth.cache.asking import HITS, Lookup, Status
-from synth.cache.local import SignedUrl
 from synth.cache.policy import Retention
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
@@ -30,7 +29,7 @@ from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import load
 from synth.spec import SpeechRequest
-from synth.stored import audio_object, of_entry, of_job
+from synth.stored import of_entry, of_job
 from synth.types import CacheMode, Delivery, Spec, StoredAudio
 from tenants.errors import NotFound
 from tenants.ids import parse_id
@@ -189,18 +188,6 @@ def cancel(tenant: TenantRef, job_id: UUID) -> Job:
     if job is None:
         raise NotFound
     return job
-
-
-def signed_url(tenant: TenantRef, stored: StoredAudio) -> SignedUrl:
-    """A temporary URL of the audio; one is shared by all answers until half of its time is over."""
-    name = audio_object(tenant, stored.digest, stored.format)
-    ttl = conf().url_ttl
-    held = wiring.local_cache().url(name, ttl=ttl)
-    if held is None:
-        expires_at = time.time() + ttl  # before signing: never told later than it is
-        held = SignedUrl(wiring.object_store().url(name, expires_in=ttl), expires_at)
-        wiring.local_cache().keep_url(name, held)
-    return held
 
 
 def _from_cache(visit: Visit, inquiry: Inquiry) -> Speech | None:

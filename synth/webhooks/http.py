@@ -1,0 +1,212 @@
+"""Sends webhooks over HTTP, many at once, to addresses that the policy allows; service/deliveries.py calls it.
+
+A name is looked up once for each sending, all its addresses are checked, and one of those is connected to. No redirect
+is followed, no proxy asked, no connection used twice, and one deadline holds over all of it.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from typing import Self
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import httpcore
+import httpx
+
+from synth.webhooks.addresses import Address, ForbiddenAddress, Policy, Target
+from synth.webhooks.signing import USER_AGENT
+
+MOST_READ = 1024
+# Seconds for one address of several, so that a dead one leaves time for the next.
+CONNECT_SECONDS = 5.0
+MOST_ADDRESSES = 4
+# Threads: a look-up cannot be stopped, and one that hangs takes its own for half a minute.
+MOST_LOOKUPS = 256
+
+LookUp = Callable[[str, int], Sequence[Address]]
+
+ADDRESS_FORBIDDEN = "address_forbidden"
+DNS_FAILED = "dns_failed"
+CONNECT_FAILED = "connect_failed"
+TLS_FAILED = "tls_failed"
+TIMED_OUT = "timed_out"
+BAD_ANSWER = "bad_answer"
+
+_NETWORK_ERRORS = (httpcore.NetworkError, httpcore.RemoteProtocolError, httpcore.TimeoutException, ssl.SSLError)
+
+
+class NotSent(Exception):  # noqa: N818
+    """No whole answer came. `code` is one of those above, and stable; `detail` is for the tenant to read."""
+
+    def __init__(self, code: str, detail: str, seconds: float) -> None:
+        self.code, self.detail, self.seconds = code, detail, seconds
+        super().__init__(f"{code}: {detail}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`body` is the first kilobyte as text; `retry_after` the seconds that the receiver asks for."""
+
+    status: int
+    body: str
+    retry_after: float | None
+    seconds: float
+
+
+def look_up(host: str, port: int) -> list[Address]:
+    """All addresses of a name, in the order in which the system prefers them."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return list(dict.fromkeys(ip_address(endpoint[0]) for *_, endpoint in found))
+
+
+class Sender:
+    """Use it as a context manager: it has a thread with an event loop. What is still under way at the end is cancelled.
+
+    `tls` is whom to trust; by default SSL_CERT_FILE, SSL_CERT_DIR or certifi's list, as httpx has it.
+    """
+
+    def __init__(
+        self, policy: Policy, timeout: float = 15.0, *, look_up: LookUp = look_up, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._policy, self._timeout = policy, timeout
+        self._tls = tls or httpx.create_ssl_context()
+        self._backend = _CheckedAddresses(policy, look_up)
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._portal = stack.enter_context(anyio.from_thread.start_blocking_portal(name="webhooks"))
+            stack.callback(self._portal.call, self._portal.stop, True)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def start(self, url: str, headers: Mapping[str, str], body: bytes) -> Future[Answer]:
+        """Begins to POST. The future ends with the answer, whatever its status, or with NotSent."""
+        return self._portal.start_task_soon(self._send, url, headers, body)
+
+    async def _send(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        began = time.monotonic()
+        try:
+            with anyio.fail_after(self._timeout):
+                response, start = await self._exchange(self._policy.target(url), headers, body)
+        except ForbiddenAddress as error:
+            raise NotSent(ADDRESS_FORBIDDEN, str(error), time.monotonic() - began) from error
+        except TimeoutError as error:
+            detail = f"no whole answer within {self._timeout:g} seconds"
+            raise NotSent(TIMED_OUT, detail, time.monotonic() - began) from error
+        except (socket.gaierror, UnicodeError) as error:
+            raise NotSent(DNS_FAILED, "the name has no address", time.monotonic() - began) from error
+        except _NETWORK_ERRORS as error:
+            raise NotSent(_code(error), _detail(error), time.monotonic() - began) from error
+        text = start.decode(errors="replace").replace("\0", "")
+        return Answer(response.status, text, _retry_after(response.headers), time.monotonic() - began)
+
+    async def _exchange(
+        self, target: Target, headers: Mapping[str, str], body: bytes
+    ) -> tuple[httpcore.Response, bytes]:
+        url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
+        connection = httpcore.AsyncHTTPConnection(url.origin, self._tls, network_backend=self._backend)
+        try:
+            async with connection.stream("POST", url, headers=_headers(target, headers), content=body) as response:
+                return response, await _first_bytes(response)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await connection.aclose()
+
+
+class _CheckedAddresses(httpcore.AnyIOBackend):
+    """The one place where a name becomes a connection."""
+
+    def __init__(self, policy: Policy, look_up: LookUp) -> None:
+        self._policy, self._look_up = policy, look_up
+        self._limit = anyio.CapacityLimiter(MOST_LOOKUPS)
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the library's interface
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Raises ForbiddenAddress when any address of the name is: an honest one has none that is."""
+        addresses = await self._addresses(host, port)
+        for address in addresses:
+            self._policy.check_address(address)
+        failure: Exception = socket.gaierror("no addresses")
+        for address in addresses[:MOST_ADDRESSES]:
+            try:
+                return await super().connect_tcp(
+                    str(address), port, timeout or CONNECT_SECONDS, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
+        try:
+            return [ip_address(host)]
+        except ValueError:
+            return await anyio.to_thread.run_sync(
+                self._look_up, host, port, abandon_on_cancel=True, limiter=self._limit
+            )
+
+
+def _headers(target: Target, headers: Mapping[str, str]) -> dict[str, str]:
+    """Ours for the connection, which the caller's cannot change."""
+    given = {name.lower(): value for name, value in headers.items()}
+    ours = {"host": target.authority, "connection": "close", "accept-encoding": "identity"}
+    return {"user-agent": USER_AGENT, "accept": "*/*", **given, **ours}
+
+
+async def _first_bytes(response: httpcore.Response) -> bytes:
+    start = b""
+    async with aclosing(response.aiter_stream()) as chunks:
+        async for chunk in chunks:
+            start += chunk
+            if len(start) >= MOST_READ:
+                break
+    return start[:MOST_READ]
+
+
+def _code(error: Exception) -> str:
+    if isinstance(_first_cause(error), ssl.SSLError):
+        return TLS_FAILED
+    if isinstance(error, httpcore.TimeoutException):
+        return TIMED_OUT
+    return CONNECT_FAILED if isinstance(error, httpcore.ConnectError) else BAD_ANSWER
+
+
+def _detail(error: Exception) -> str:
+    first = _first_cause(error)
+    return str(first)[:200] or type(first).__name__
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while error.__cause__:
+        error = error.__cause__
+    return error
+
+
+def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
+    """Seconds from a number or a date, None for anything else."""
+    value = next((value.decode("latin-1").strip() for name, value in headers if name.lower() == b"retry-after"), "")
+    if value.isascii() and value.isdecimal():
+        return float(value)
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
