@@ -21,9 +21,18 @@ from redis import RedisCluster, RedisError
 from synth import engine_time, hits, metrics, wiring
 from synth.conf import conf
 from synth.engine_time import Use
-from synth.models import EngineCardRow, Entry, MissDay, Rendering, Synthesis
+from synth.models import (
+    EngineCardRow,
+    Entry,
+    MissDay,
+    Rendering,
+    Synthesis,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookEvent,
+)
 from synth.models.clock import database_now
-from synth.models.states import Priority, State
+from synth.models.states import OPEN, Priority, State
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +72,7 @@ class Census(Collector):
         self._parts = (
             Part("queue", queue, every=5.0),
             Part("redis", redis, every=5.0),
+            Part("webhooks", webhooks, every=5.0),
             Part("savings", Saving().told, every=5.0),
             Part("misses", misses, every=30.0),
             Part("engines", engines, every=30.0),
@@ -117,6 +127,28 @@ def queue() -> Iterator[Metric]:
     age = (now - waiting["since"]).total_seconds() if waiting["since"] else 0.0
     yield gauge("refrain_renderings_queued", "Renditions that wait to be joined and encoded.", {(): waiting["count"]})
     yield gauge("refrain_renderings_oldest_seconds", "How long ago the oldest was asked for.", {(): max(0.0, age)})
+
+
+def webhooks() -> Iterator[Metric]:
+    """What waits for endpoints that fail waits for them, and says nothing of how Refrain is."""
+    now = database_now()
+    well = WebhookDelivery.objects.filter(state__in=OPEN, not_before__lte=now, endpoint__failing_since=None)
+    due = well.aggregate(count=Count("id"), since=Min("not_before"))
+    new = WebhookEvent.objects.filter(routed=False).aggregate(count=Count("id"), since=Min("created_at"))
+    oldest = min((found["since"] for found in (due, new) if found["since"]), default=now)
+    count = due["count"] + new["count"]
+    yield gauge("refrain_webhooks_due", "Webhooks that are due, to endpoints that do not fail.", {(): count})
+    age = max(0.0, (now - oldest).total_seconds())
+    yield gauge("refrain_webhooks_oldest_seconds", "For how long the oldest of them has been due.", {(): age})
+    yield gauge("refrain_webhook_endpoints", "Webhook endpoints, by how they are.", _endpoints(), "state")
+
+
+def _endpoints() -> Labelled:
+    rows = WebhookEndpoint.objects
+    enabled = rows.filter(status=WebhookEndpoint.Status.ENABLED)
+    failing = enabled.filter(failing_since__isnull=False).count()
+    disabled = rows.filter(disabled_reason__in=(WebhookEndpoint.Reason.GONE, WebhookEndpoint.Reason.FAILING))
+    return {("well",): enabled.count() - failing, ("failing",): failing, ("given_up",): disabled.count()}
 
 
 def misses() -> Iterator[Metric]:

@@ -80,6 +80,11 @@ def conf() -> Conf:
     return Conf(**values)
 
 
+def sealing_keys() -> tuple[str, ...]:
+    """What secrets at rest are sealed with: the first one seals, the others still open."""
+    return (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+
+
 def _forget(*, setting: str, **_: Any) -> None:
     if setting == "REFRAIN":
         conf.cache_clear()

@@ -15,6 +15,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the series, 
 HIT_BUCKETS = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 MISS_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0)
 REDIS_BUCKETS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+WEBHOOK_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0)
 RUN_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 
 
@@ -68,6 +69,14 @@ class RunEnd(StrEnum):
     LATE = "late"
 
 
+class SendingEnd(StrEnum):
+    """How a try of a webhook delivery ended. GIVEN_UP is a failure that was the last one."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    GIVEN_UP = "given_up"
+
+
 REQUESTS = Counter(
     "refrain_requests", "Speech requests, by how they ended and where a hit came from.", ["outcome", "tier"]
 )
@@ -86,6 +95,13 @@ BREAKER_OPENED = Counter("refrain_breaker_opened", "How often a part went away."
 RUNS = Counter("refrain_engine_runs", "Runs of an engine in this worker.", ["engine", "outcome"])
 RUN_SECONDS = Histogram(
     "refrain_engine_run_seconds", "Time that one run of an engine took in this worker.", ["engine"], buckets=RUN_BUCKETS
+)
+WEBHOOK_TRIES = Counter("refrain_webhook_tries", "Webhook requests that this worker sent.", ["outcome"])
+WEBHOOK_SECONDS = Histogram(
+    "refrain_webhook_seconds", "Time in which receivers of webhooks answered.", buckets=WEBHOOK_BUCKETS
+)
+WEBHOOK_ENDPOINTS_DISABLED = Counter(
+    "refrain_webhook_endpoints_disabled", "Webhook endpoints that this worker disabled.", ["reason"]
 )
 
 _requests: dict[tuple[Outcome, Tier], Callable[[], None]] = {
@@ -147,6 +163,16 @@ def engine_run(engine: str, end: RunEnd, *, seconds: float | None = None) -> Non
     RUNS.labels(engine, end).inc()
     if seconds is not None:
         RUN_SECONDS.labels(engine).observe(seconds)
+
+
+def webhook_try(end: SendingEnd, *, seconds: float) -> None:
+    WEBHOOK_TRIES.labels(end).inc()
+    WEBHOOK_SECONDS.observe(seconds)
+
+
+def webhook_endpoint_disabled(reason: str) -> None:
+    """Not by hand: its receiver is gone, or has failed for days."""
+    WEBHOOK_ENDPOINTS_DISABLED.labels(reason).inc()
 
 
 @contextmanager

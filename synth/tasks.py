@@ -30,6 +30,11 @@ def drain_voices() -> None:
     service.drain_voices(worker.this_worker())
 
 
+@shared_task(name="synth.drain_deliveries")
+def drain_deliveries() -> None:
+    service.drain_deliveries(worker.this_worker())
+
+
 @shared_task(name="synth.sweep_storage")
 def sweep_storage() -> None:
     service.sweep_storage()

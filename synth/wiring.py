@@ -12,7 +12,7 @@ from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
 from synth.cache.store import RenditionCache
 from synth.cache.usage_stream import UsageStreams
-from synth.conf import conf
+from synth.conf import conf, sealing_keys
 from synth.engines.base import NO_OPTIONS, Engine, EngineFactory
 from synth.errors import EngineUnavailable
 from synth.extensions import Broken, ExtensionPoint
@@ -23,6 +23,9 @@ from synth.snapshot import Snapshots
 from synth.spec import House
 from synth.storage._guarded import GuardedStore
 from synth.storage.base import ObjectStore
+from synth.webhooks.addresses import Policy
+from synth.webhooks.http import Sender
+from synth.webhooks.signing import Seal
 from tenants.limits import LocalBuckets
 
 STORES = ExtensionPoint("synth.storage")
@@ -127,6 +130,25 @@ def load_engine(name: str) -> Engine:
         raise EngineUnavailable(module.reason)
     make: EngineFactory = module.ENGINE
     return make(threads=conf().engine_threads, options=conf().engine_options.get(name, NO_OPTIONS))
+
+
+def webhook_policy() -> Policy:
+    """Where webhooks may go."""
+    return Policy(
+        https_only=not conf().webhook_http,
+        ports=frozenset(conf().webhook_ports),
+        networks=conf().webhook_networks,
+    )
+
+
+def webhook_sender() -> Sender:
+    """One for each round of sending, which closes it."""
+    return Sender(webhook_policy(), timeout=conf().webhook_timeout)
+
+
+def webhook_seal() -> Seal:
+    """Seals and opens the secrets that sign webhooks."""
+    return Seal(sealing_keys())
 
 
 @cache

@@ -1,5 +1,6 @@
 """Public ids: a typed prefix and a UUIDv7, so that ids sort by time and show their kind."""
 
+from datetime import datetime
 from uuid import UUID
 
 from uuid6 import uuid7
@@ -8,6 +9,11 @@ from uuid6 import uuid7
 def new_id() -> UUID:
     """A fresh UUIDv7 (RFC 9562) as the standard library's type."""
     return UUID(int=uuid7().int)
+
+
+def first_id_at(moment: datetime) -> UUID:
+    """What sorts before every id that was made at this time or later."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 def public_id(prefix: str, value: UUID) -> str:

@@ -18,6 +18,8 @@ DEBUG = env.flag("REFRAIN_DEBUG", default=False)
 SECRET_KEY = env.text("REFRAIN_SECRET_KEY")
 if not SECRET_KEY:
     raise ImproperlyConfigured("REFRAIN_SECRET_KEY is missing. Set it to 50 random characters; `make run` makes one.")
+# Former ones. What they sealed is still read, and what they signed still counts.
+SECRET_KEY_FALLBACKS = env.words("REFRAIN_SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.words("REFRAIN_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("REFRAIN_CSRF_TRUSTED_ORIGINS")
 PUBLIC_URL = env.text("REFRAIN_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")

@@ -25,6 +25,7 @@ from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
+from synth.service.sending import drain_deliveries
 from synth.service.speaking import Speech, cancel, recall, remake, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
@@ -58,6 +59,7 @@ __all__ = [
     "delete_word",
     "disable_endpoint",
     "drain_actions",
+    "drain_deliveries",
     "drain_engine",
     "drain_renderings",
     "drain_usage",

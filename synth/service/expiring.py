@@ -4,21 +4,25 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
 from synth.cache.policy import Subject, retention
 from synth.conf import conf
-from synth.models import CurationAction, Entry
+from synth.models import CurationAction, Entry, WebhookDelivery, WebhookEvent
 from synth.models.clock import database_now
-from synth.models.states import ENDED
+from synth.models.states import ENDED, OPEN, State
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard, sweep_objects
 from synth.snapshot import Snapshot, load
+from tenants.ids import first_id_at
 from tenants.types import TenantRef
 
 BATCH = 500
 ACTIONS_KEPT = timedelta(days=90)
+EVENTS_KEPT = timedelta(days=30)
+# With a delivery that was given up: it may be wanted still.
+GIVEN_UP_KEPT = timedelta(days=90)
 
 
 class _Place:
@@ -32,6 +36,7 @@ def sweep_storage() -> None:
     expire_entries()
     forget_purged()
     forget_actions()
+    forget_events()
     sweep_objects()
 
 
@@ -60,6 +65,17 @@ def forget_purged() -> int:
 def forget_actions() -> int:
     old = CurationAction.objects.filter(state__in=ENDED, ended_at__lt=database_now() - ACTIONS_KEPT)
     return CurationAction.objects.filter(id__in=list(old.values_list("id", flat=True)[:20])).delete()[0]
+
+
+def forget_events() -> int:
+    """Delete events of webhooks, and their deliveries with every try, that nothing is open of; how many rows."""
+    now = database_now()
+    # By their ids, which begin with the time they were made at.
+    old = WebhookEvent.objects.filter(id__lt=first_id_at(now - EVENTS_KEPT), routed=True)
+    given_up = Q(state=State.FAILED, ended_at__gt=now - GIVEN_UP_KEPT)
+    wanted = WebhookDelivery.objects.filter(Q(state__in=OPEN) | given_up, event_id=OuterRef("id"))
+    ids = list(old.exclude(Exists(wanted)).order_by("id").values_list("id", flat=True)[:BATCH])
+    return WebhookEvent.objects.filter(id__in=ids).delete()[0]
 
 
 def _columns(rows: QuerySet[Entry]) -> QuerySet[Entry]:

@@ -12,6 +12,7 @@ from synth.models import EngineCardRow, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import ENDED, State
 from synth.queue.claim import claimable, open_engines, renderings_wait, voices_wait
+from synth.queue.deliveries import deliveries_due
 from synth.queue.wakeup import announce
 from synth.service.curation import actions_wait
 from synth.service.endings import Failure, fail_renderings, hand_on
@@ -52,6 +53,8 @@ def _ring() -> None:
         wiring.doorbell().ring_curation()
     if voices_wait():
         wiring.doorbell().ring_voices()
+    if deliveries_due():
+        wiring.doorbell().ring_webhooks()
 
 
 @transaction.atomic
