@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext
 from rest_framework import serializers
 
 from synth.api.serializers import Body, QueryString
@@ -129,5 +130,5 @@ class DeliveryQuery(QueryString):
     def validate_event_id(self, value: str) -> Any:
         found = parse_id("evt", value)
         if found is None:
-            raise serializers.ValidationError("This is no id of an event.", code="invalid")
+            raise serializers.ValidationError(gettext("This is no id of an event."), code="invalid")
         return found
