@@ -23,7 +23,7 @@ DATABASE_FIXTURES = frozenset({"db", "transactional_db", "live_server", "make_st
 STARTERS = frozenset({"make_stack", "make_shared_stack", "launch"})
 SECRET_KEY = "tests-only-" + "x" * 50
 # A developer's own settings must not reach the tests.
-OURS = ("REFRAIN_", "REDIS_", "S3_", "CELERY_", "DATABASE_")
+OURS = ("REFRAIN_", "REDIS_", "S3_", "CELERY_", "DATABASE_", "EMAIL_")
 
 
 class TestRun:

@@ -318,6 +318,17 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
 }
 
+# --- Whom it mails: operators, of what needs them; nobody unless they are named ------------------------------------
+ADMINS = [(address, address) for address in env.words("REFRAIN_OPERATOR_EMAILS")]
+SERVER_EMAIL = env.text("EMAIL_FROM", "refrain@localhost")
+EMAIL_SUBJECT_PREFIX = "[Refrain] "
+EMAIL_HOST = env.text("EMAIL_HOST", "localhost")
+EMAIL_PORT = env.integer("EMAIL_PORT", 25, minimum=1, maximum=65535)
+EMAIL_HOST_USER = env.text("EMAIL_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_PASSWORD")
+EMAIL_USE_TLS = env.flag("EMAIL_TLS", default=False)
+EMAIL_TIMEOUT = 15
+
 # --- What it says -----------------------------------------------------------------------------------------------------
 LOGGING = {
     "version": 1,

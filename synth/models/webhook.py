@@ -160,7 +160,10 @@ class WebhookDelivery(models.Model):
 
 
 class DeliveryAttempt(models.Model):
-    """One sending and what came of it: a status, or `error` without one. `answer` is its first kilobyte."""
+    """One sending and what came of it: a status, or `error` without one. `answer` is its first kilobyte; without one,
+
+    what went wrong in words.
+    """
 
     delivery = models.ForeignKey(WebhookDelivery, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField(_("attempt"))

@@ -1,4 +1,4 @@
-"""Which deliveries are sent next: claims like those of `claim.py`, few at a time for each endpoint, in order per subject.
+"""Which deliveries are sent next: claims like those of `claim.py`, few at once for an endpoint, in order per subject.
 
 A claim's lease ends at `not_before` too, so that what is due has one mark, and one index.
 """
@@ -27,13 +27,15 @@ LOST = "sender_lost"
 class Room:
     """How many more deliveries a process takes up.
 
-    `doubtful`: to endpoints that fail, and to those that it knows as `slow`. `prompt` ones answer well.
+    `doubtful`: to endpoints that fail, and to those that it knows as `slow`, unless it wants none of them now. `prompt`
+    ones may get several at once as long as they do not fail.
     """
 
     sound: int
     doubtful: int
     prompt: frozenset[UUID] = frozenset()
     slow: frozenset[UUID] = frozenset()
+    slow_too: bool = True
 
 
 def deliveries_due(*, within: timedelta = timedelta(0)) -> bool:
@@ -85,7 +87,8 @@ def _choose(worker: Worker, room: Room) -> list[UUID]:
     mine = _ready(now).filter(endpoint_id=OuterRef("id"))
     in_hand = _running(now, worker).filter(endpoint_id=OuterRef("id")).order_by().values("endpoint_id")
     running = Subquery(in_hand.annotate(n=Count("id")).values("n"), output_field=IntegerField())
-    due = WebhookEndpoint.objects.filter(Exists(mine)).annotate(
+    allowed = WebhookEndpoint.objects.all() if room.slow_too else WebhookEndpoint.objects.exclude(id__in=room.slow)
+    due = allowed.filter(Exists(mine)).annotate(
         running=Coalesce(running, 0), oldest=Subquery(mine.order_by("not_before").values("not_before")[:1])
     )
     several = Q(failing_since=None, id__in=room.prompt, running__lt=AT_ONCE)

@@ -48,7 +48,7 @@ class Try:
 
 
 def record(claim: WebhookDelivery, sent: Try) -> bool:
-    """Note a try of a claimed delivery, and what follows from it. False when the claim was lost: then nothing is noted."""
+    """Note a try of a claimed delivery and what follows from it. False, and nothing noted, when the claim was lost."""
     with transaction.atomic():
         endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=claim.endpoint_id).first()
         if endpoint is None:

@@ -1,4 +1,4 @@
-"""What is sent for one delivery: body and headers by the Standard Webhooks specification, signed at the moment of sending."""
+"""What is sent for one delivery, by the Standard Webhooks specification: body and headers, signed when it is sent."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Gives every event its deliveries, one for each endpoint that is to be told. `sending.py` calls it, then sends them."""
+"""Gives every event its deliveries, one for each endpoint that is told. `sending.py` calls it, then sends them."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -103,7 +103,6 @@ class _Round:
         self._begun = time.monotonic()
 
     def run(self) -> None:
-        wiring.doorbell().answered(WEBHOOKS)
         try:
             while self._goes_on():
                 route_events()
@@ -120,12 +119,15 @@ class _Round:
 
         that meanwhile others are sent.
         """
-        age = time.monotonic() - self._begun
         if stopping.is_set():
             return False
-        if age > DRAIN_SECONDS:
-            return age < DRAIN_SECONDS + conf().webhook_timeout and any(map(self._is_doubtful, self._flights.values()))
+        if self._age > DRAIN_SECONDS:
+            return self._age < DRAIN_SECONDS + conf().webhook_timeout and any(map(_is_slow, self._flights.values()))
         return bool(self._flights) or self._is_more_due()
+
+    @property
+    def _age(self) -> float:
+        return time.monotonic() - self._begun
 
     def _is_more_due(self) -> bool:
         """Looked for after the bell was taken down: what comes later rings again."""
@@ -133,21 +135,16 @@ class _Round:
         return deliveries_due(within=SOON)
 
     def _room(self) -> Room:
-        doubtful = sum(map(self._is_doubtful, self._flights.values()))
-        over = time.monotonic() - self._begun > DRAIN_SECONDS
+        doubtful = sum(
+            _is_slow(flight) or flight.claim.endpoint.failing_since is not None for flight in self._flights.values()
+        )
         return Room(
             sound=max(0, SOUND - (len(self._flights) - doubtful)),
-            doubtful=0 if over else max(0, DOUBTFUL - doubtful),
+            doubtful=max(0, DOUBTFUL - doubtful),
             prompt=_manners.those(prompt=True),
             slow=_manners.those(prompt=False),
+            slow_too=self._age <= DRAIN_SECONDS,
         )
-
-    def _is_doubtful(self, flight: _Flight) -> bool:
-        """Also one that an endpoint in good standing leaves unanswered: it takes up no sound place any longer."""
-        if flight.lingers:
-            _manners.answered(flight.claim.endpoint_id, promptly=False)
-        endpoint = flight.claim.endpoint
-        return endpoint.failing_since is not None or _manners.are_slow(endpoint.id)
 
     def _send(self, claim: WebhookDelivery) -> None:
         sent_at = timezone.now()
@@ -176,7 +173,7 @@ class _Round:
             self._record(flight, _try_of(future, flight))
 
     def _record(self, flight: _Flight, sent: Try) -> None:
-        _manners.answered(flight.claim.endpoint_id, promptly=sent.succeeded and sent.seconds < PROMPT_SECONDS)
+        _manners.answered(flight.claim.endpoint_id, promptly=sent.seconds < PROMPT_SECONDS)
         if not record(flight.claim, sent):
             logger.warning("delivery %s: attempt %d ended too late", flight.claim.id, flight.claim.attempt)
 
@@ -188,6 +185,13 @@ class _Round:
         for future, flight in self._flights.items():
             future.cancel()
             give_back(flight.claim)
+
+
+def _is_slow(flight: _Flight) -> bool:
+    """Also one that has been left unanswered for long: it takes up the place of no other any more."""
+    if flight.lingers:
+        _manners.answered(flight.claim.endpoint_id, promptly=False)
+    return _manners.are_slow(flight.claim.endpoint_id)
 
 
 def _try_of(future: Future[Answer], flight: _Flight) -> Try:

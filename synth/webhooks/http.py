@@ -192,7 +192,7 @@ def _code(error: Exception) -> str:
 
 def _detail(error: Exception) -> str:
     first = _first_cause(error)
-    return str(first)[:200] or type(first).__name__
+    return str(first)[:200] or "no connection in time"
 
 
 def _first_cause(error: BaseException) -> BaseException:

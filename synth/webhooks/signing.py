@@ -36,7 +36,7 @@ class Seal:
     def open(self, sealed: str) -> str:
         """Raises SealedByAnotherKey."""
         try:
-            return self._box.decrypt(sealed).decode()
+            return self._box.decrypt(sealed.encode()).decode()
         except InvalidToken as error:
             raise SealedByAnotherKey from error
 

@@ -3,6 +3,7 @@
 from tests.faults import (
     cache_away,
     dying_web,
+    forbidden_addresses,
     hostile_uploads,
     killed_workers,
     long_runs,
@@ -10,6 +11,7 @@ from tests.faults import (
     stampede,
     storage_away,
     waiters,
+    webhooks,
 )
 from tests.faults.scoreboard import Row
 
@@ -25,5 +27,7 @@ ROWS: dict[str, Row] = {
         cache_away.ROW,
         storage_away.ROW,
         hostile_uploads.ROW,
+        webhooks.ROW,
+        forbidden_addresses.ROW,
     )
 }

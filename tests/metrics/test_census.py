@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from synth import metrics
 from synth.census import Census
-from synth.models import Entry, Rendering, Synthesis
+from synth.models import Entry, Rendering, Synthesis, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.states import Priority, State
 from tests.metrics.scraping import Samples, labels_of, parse, value
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_work, publish_card
@@ -136,3 +136,28 @@ def test_it_asks_again_only_after_a_while(world: World, django_assert_num_querie
     generate_latest(registry)
     with django_assert_num_queries(0):
         generate_latest(registry)
+
+
+def test_webhooks_that_are_due_and_how_endpoints_are(world: World) -> None:  # noqa: F811
+    tenant, now = world.owner.tenant, timezone.now()
+    endpoints = {
+        name: WebhookEndpoint.objects.create(tenant=tenant, url=f"https://{name}.example.com/", **columns)
+        for name, columns in (
+            ("well", {}),
+            ("failing", {"failing_since": now}),
+            ("gone", {"status": "disabled", "disabled_reason": "gone"}),
+            ("by_hand", {"status": "disabled", "disabled_reason": "by_hand"}),
+        )
+    }
+    due = {"well": now - timedelta(seconds=100), "failing": now - timedelta(seconds=900)}
+    for name, not_before in due.items():
+        event = WebhookEvent.objects.create(tenant=tenant, type="voice.ready", subject=name, routed=True)
+        WebhookDelivery.objects.create(
+            tenant=tenant, event=event, endpoint=endpoints[name], url="u", subject=name, not_before=not_before
+        )
+    WebhookEvent.objects.create(tenant=tenant, type="voice.ready", subject="new")
+    told = count()
+    assert value(told, "refrain_webhooks_due") == 2
+    assert 100 <= value(told, "refrain_webhooks_oldest_seconds") < 160
+    states = {state: value(told, "refrain_webhook_endpoints", state=state) for state in ("well", "failing", "given_up")}
+    assert states == {"well": 1, "failing": 1, "given_up": 1}

@@ -60,7 +60,7 @@ def drips(start: bytes) -> Behaviour:
 
 
 class Receiver:
-    """Use it as a context manager. `accepted` counts connections, `visits` are those that sent a whole request."""
+    """Use it as a context manager. `peers` are all that connected, `visits` those that sent a whole request."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Receiver:
         port: int = 0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._behaviour, self._tls = behaviour or answers(), tls
+        self._behaviour, self._tls, self.host = behaviour or answers(), tls, host
         self._stopping = threading.Event()
         self._listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -80,8 +80,12 @@ class Receiver:
         self._listener.listen(128)
         self._listener.settimeout(TICK)
         self.port: int = self._listener.getsockname()[1]
-        self.accepted = 0
+        self.peers: list[tuple[str, int]] = []
         self.visits: list[Visit] = []
+
+    @property
+    def accepted(self) -> int:
+        return len(self.peers)
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -94,25 +98,25 @@ class Receiver:
     def _accept(self) -> None:
         while not self._stopping.is_set():
             try:
-                connection, _ = self._listener.accept()
+                connection, peer = self._listener.accept()
             except TimeoutError:
                 continue
             except OSError:
                 return
-            self.accepted += 1
+            self.peers.append(peer)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(60)
-        with suppress(OSError), connection:
-            if self._tls:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            visit = self._read(connection)
+        with suppress(OSError), self._spoken(connection) as spoken:
+            visit = self._read(spoken)
             if visit:
                 self.visits.append(visit)
                 self._behaviour(visit)
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_WR)
+            spoken.shutdown(socket.SHUT_WR)
+
+    def _spoken(self, connection: socket.socket) -> socket.socket:
+        return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
 
     def _read(self, connection: socket.socket) -> Visit | None:
         data = b""

@@ -1,4 +1,4 @@
-"""Few deliveries at once for an endpoint, one for a failing one, in order per subject; leases that run out are taken."""
+"""Few deliveries at once for an endpoint, one for a failing one, in order per subject; leases that end are taken."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tests.synth.queue.desk import at_once
 
 pytestmark = pytest.mark.django_db
 ONE, OTHER = Worker("one", lease=30), Worker("other", lease=30)
-FAILED = dict(seconds=0.1, status=500)
 
 
 def room(**changes: object) -> Room:

@@ -1,4 +1,4 @@
-"""A receiver with the library of Standard Webhooks takes every delivery, and nothing that was altered, old or foreign."""
+"""A receiver with the library of Standard Webhooks takes every delivery, and none that is altered, old or foreign."""
 
 from __future__ import annotations
 
