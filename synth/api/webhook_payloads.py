@@ -1,4 +1,4 @@
-"""What webhooks send, for the OpenAPI document: one description for each type of event. `settings.py` names WEBHOOKS."""
+"""What webhooks send, for the OpenAPI document: one description for each type. `settings.py` names WEBHOOKS."""
 
 from typing import Any
 
@@ -114,7 +114,11 @@ def _webhook(kind: EventType, data: Any, description: str) -> OpenApiWebhook:
     return OpenApiWebhook(
         kind.value,
         extend_schema(
-            operation_id=f"receive{name}", summary=kind.value, description=description, request=payload, responses={"2XX": told}
+            operation_id=f"receive{name}",
+            summary=kind.value,
+            description=description,
+            request=payload,
+            responses={"2XX": told},
         ),
     )
 

@@ -48,9 +48,7 @@ class EndpointSerializer(Body):
     status = serializers.CharField(help_text="enabled or disabled.")
     disabled_reason = serializers.CharField(allow_null=True, help_text="by_hand, gone or failing.")
     disabled_at = serializers.DateTimeField(allow_null=True)
-    failing_since = serializers.DateTimeField(
-        allow_null=True, help_text="The first failure after the last success."
-    )
+    failing_since = serializers.DateTimeField(allow_null=True, help_text="The first failure after the last success.")
     secrets = serializers.IntegerField(help_text=f"How many sign; at most {MOST_SECRETS}.")
     href = serializers.CharField()
     created_at = serializers.DateTimeField()

@@ -1,4 +1,4 @@
-"""Where a tenant wants to be told: endpoints made, changed, switched and tested, and their secrets. Doors call these."""
+"""Where a tenant wants to be told: endpoints made, changed, switched, tested, and their secrets. Doors call these."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -28,8 +28,8 @@ from tenants.scopes import (
     WEBHOOKS_WRITE,
 )
 from tests.api.caller import TEXT, Caller, content, problem
-from tests.finished import Finished, finish
 from tests.deliveries import deliver
+from tests.finished import Finished, finish
 from tests.recordings import form
 from tests.world import World
 

@@ -140,7 +140,9 @@ def test_a_delivery_shows_its_tries_and_its_payload(admin_client, world: World):
     row = deliver(world.owner, state="failed")
     assert row.subject in words(admin_client.get(list_of("webhookdelivery")).content.decode())
     page = words(admin_client.get(page_of(row)).content.decode())
-    assert all(text in page for text in (row.public_id, row.event.public_id, "500", "0.25 s", "Sorry.", '"name": "anna"'))
+    assert all(
+        text in page for text in (row.public_id, row.event.public_id, "500", "0.25 s", "Sorry.", '"name": "anna"')
+    )
     event = words(admin_client.get(page_of(row.event)).content.decode())
     assert row.subject in event
     assert URL in event
