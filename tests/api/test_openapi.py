@@ -109,8 +109,8 @@ def test_every_type_of_event_has_its_payload(document: dict[str, Any]) -> None:
         content = told["post"]["requestBody"]["content"]["application/json"]
         payload = schemas[content["schema"]["$ref"].rpartition("/")[2]]["properties"]
         assert set(payload) == {"id", "type", "api_version", "created_at", "data"}
-        allowed = {name: schemas[payload[name]["$ref"].rpartition("/")[2]]["enum"] for name in ("type", "api_version")}
-        assert allowed == {"type": [kind], "api_version": [API_VERSION]}
+        assert payload["type"]["enum"] == [kind]
+        assert payload["api_version"]["enum"] == [API_VERSION]
 
 
 def test_the_page_is_whole_without_a_network(settings: Any) -> None:
