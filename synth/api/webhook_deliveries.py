@@ -9,7 +9,6 @@ from rest_framework.views import APIView
 
 from synth import selectors, service
 from synth.api.paging import NewestFirst
-from synth.api.presenting import utc
 from synth.api.serializers import refusals
 from synth.api.webhook_reading import read_since, refuse_body
 from synth.api.webhook_serializers import (
@@ -20,6 +19,7 @@ from synth.api.webhook_serializers import (
     ReplaySerializer,
 )
 from synth.api.webhooks import endpoint_of
+from synth.codec import utc
 from synth.models import DeliveryAttempt, WebhookDelivery
 from synth.models.states import State
 from tenants.errors import NotFound

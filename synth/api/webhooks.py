@@ -9,7 +9,6 @@ from rest_framework.views import APIView
 
 from synth import selectors, service
 from synth.api.paging import NewestFirst
-from synth.api.presenting import utc
 from synth.api.serializers import refusals
 from synth.api.webhook_reading import read_endpoint, read_overlap, refuse_body
 from synth.api.webhook_serializers import (
@@ -20,6 +19,7 @@ from synth.api.webhook_serializers import (
     EventSerializer,
     RotationSerializer,
 )
+from synth.codec import utc
 from synth.models import WebhookEndpoint, WebhookEvent
 from synth.service.endpoints import signing
 from tenants.authentication import caller_of
