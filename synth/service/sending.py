@@ -37,7 +37,7 @@ SOON = timedelta(seconds=5)
 SOUND, DOUBTFUL = 32, 32
 PROMPT_SECONDS = 2.0
 # Beyond the time-out of a request, until it may be sent again.
-LEASE_MARGIN = 15.0
+LEASE_MARGIN = 10.0
 # For what is under way when the worker is told to stop.
 GRACE = 5.0
 KNOWN = 2000

@@ -9,9 +9,9 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -79,9 +79,9 @@ class Sender:
     def __init__(
         self, policy: Policy, timeout: float = 15.0, *, look_up: LookUp = look_up, tls: ssl.SSLContext | None = None
     ) -> None:
-        self._policy, self._timeout = policy, timeout
+        self._policy, self._timeout, self._look_up = policy, timeout, look_up
         self._tls = tls or httpx.create_ssl_context()
-        self._backend = _CheckedAddresses(policy, look_up)
+        self._lookups = anyio.CapacityLimiter(MOST_LOOKUPS)
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -118,21 +118,34 @@ class Sender:
         self, target: Target, headers: Mapping[str, str], body: bytes
     ) -> tuple[httpcore.Response, bytes]:
         url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-        connection = httpcore.AsyncHTTPConnection(url.origin, self._tls, network_backend=self._backend)
-        try:
+        async with _CheckedAddresses(self._policy, self._addresses) as backend:
+            connection = httpcore.AsyncHTTPConnection(url.origin, self._tls, network_backend=backend)
             async with connection.stream("POST", url, headers=_headers(target, headers), content=body) as response:
                 return response, await _first_bytes(response)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await connection.aclose()
+
+    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
+        try:
+            return [ip_address(host)]
+        except ValueError:
+            return await anyio.to_thread.run_sync(
+                self._look_up, host, port, abandon_on_cancel=True, limiter=self._lookups
+            )
 
 
 class _CheckedAddresses(httpcore.AnyIOBackend):
-    """The one place where a name becomes a connection."""
+    """The one place where a name becomes a connection. It closes it, too: httpcore forgets a cancelled handshake."""
 
-    def __init__(self, policy: Policy, look_up: LookUp) -> None:
-        self._policy, self._look_up = policy, look_up
-        self._limit = anyio.CapacityLimiter(MOST_LOOKUPS)
+    def __init__(self, policy: Policy, addresses: Callable[[str, int], Awaitable[Sequence[Address]]]) -> None:
+        self._policy, self._addresses = policy, addresses
+        self._opened: list[httpcore.AsyncNetworkStream] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            for stream in self._opened:
+                await stream.aclose()
 
     async def connect_tcp(
         self,
@@ -149,36 +162,30 @@ class _CheckedAddresses(httpcore.AnyIOBackend):
         failure: Exception = socket.gaierror("no addresses")
         for address in addresses[:MOST_ADDRESSES]:
             try:
-                return await super().connect_tcp(
+                stream = await super().connect_tcp(
                     str(address), port, timeout or CONNECT_SECONDS, local_address, socket_options
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
+            else:
+                self._opened.append(stream)
+                return stream
         raise failure
 
-    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
-        try:
-            return [ip_address(host)]
-        except ValueError:
-            return await anyio.to_thread.run_sync(
-                self._look_up, host, port, abandon_on_cancel=True, limiter=self._limit
-            )
 
-
-def _headers(target: Target, headers: Mapping[str, str]) -> dict[str, str]:
+def _headers(target: Target, headers: Mapping[str, str]) -> list[tuple[str, str]]:
     """Ours for the connection, which the caller's cannot change."""
     given = {name.lower(): value for name, value in headers.items()}
     ours = {"host": target.authority, "connection": "close", "accept-encoding": "identity"}
-    return {"user-agent": USER_AGENT, "accept": "*/*", **given, **ours}
+    return list(({"user-agent": USER_AGENT, "accept": "*/*"} | given | ours).items())
 
 
 async def _first_bytes(response: httpcore.Response) -> bytes:
     start = b""
-    async with aclosing(response.aiter_stream()) as chunks:
-        async for chunk in chunks:
-            start += chunk
-            if len(start) >= MOST_READ:
-                break
+    async for chunk in response.aiter_stream():
+        start += chunk
+        if len(start) >= MOST_READ:
+            break
     return start[:MOST_READ]
 
 

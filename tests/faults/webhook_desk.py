@@ -18,16 +18,15 @@ from synth.webhooks.signing import new_secret
 from tenants.models import Tenant
 
 
-def make(urls: dict[str, str]) -> None:
-    """An endpoint for each address; their ids and secrets by name."""
+def make(urls: dict[str, str], counts: dict[str, int]) -> None:
+    """An endpoint for each address, with so many events; prints their secrets by name."""
     tenant = Tenant.objects.order_by("created_at").first()
-    told = {}
+    secrets = {name: new_secret() for name in urls}
     for name, url in urls.items():
-        secret = new_secret()
-        sealed = [{"sealed": wiring.webhook_seal().seal(secret), "until": None}]
-        row = WebhookEndpoint.objects.create(tenant=tenant, url=url, description=name, secrets=sealed)
-        told[name] = {"id": row.id.hex, "secret": secret}
-    print(json.dumps(told))
+        sealed = [{"sealed": wiring.webhook_seal().seal(secrets[name]), "until": None}]
+        WebhookEndpoint.objects.create(tenant=tenant, url=url, description=name, secrets=sealed)
+    tell(counts, word="calm")
+    print(json.dumps(secrets))
 
 
 def tell(counts: dict[str, int], *, word: str) -> None:
@@ -36,17 +35,14 @@ def tell(counts: dict[str, int], *, word: str) -> None:
     for number in range(max(counts.values())):
         for name in [name for name, count in counts.items() if number < count]:
             subject = f"job_{word}_{name}_{number}"
+            endpoint = endpoints[name]
             with transaction.atomic():
-                data = {"id": subject, "number": number}
-                note_event(endpoints[name].tenant.ref, "speech.failed", subject, data, endpoint_id=endpoints[name].id)
+                note_event(endpoint.tenant.ref, "speech.failed", subject, {"id": subject}, endpoint_id=endpoint.id)
 
 
-def replay(name: str) -> None:
-    print(replay_failed(WebhookEndpoint.objects.get(description=name), datetime(2026, 1, 1, tzinfo=UTC)))
-
-
-def longest_wait(name: str) -> None:
-    """Seconds from an event to its first sending, at worst."""
-    sent = DeliveryAttempt.objects.filter(delivery__endpoint__description=name, number=1)
-    pairs = sent.values_list("sent_at", "delivery__event__created_at")
-    print(max((sent_at - created_at).total_seconds() for sent_at, created_at in pairs))
+def replay(name: str, *, living: str) -> None:
+    """What was given up; prints how many, and the seconds from an event of `living` to its sending, at worst."""
+    sent = DeliveryAttempt.objects.filter(delivery__endpoint__description=living, number=1)
+    waits = [then - noted for then, noted in sent.values_list("sent_at", "delivery__event__created_at")]
+    replayed = replay_failed(WebhookEndpoint.objects.get(description=name), datetime(2026, 1, 1, tzinfo=UTC))
+    print(json.dumps({"replayed": replayed, "longest_wait": max(waits).total_seconds()}))

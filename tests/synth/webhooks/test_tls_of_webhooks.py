@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address, ip_network
@@ -104,8 +107,35 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(secured):
     assert "certificate" in failure.detail
 
 
-def test_a_receiver_without_tls_is_refused(secured):
-    with Receiver() as plain:
-        mistaken = Secured(plain, [], secured.certificate)
-        assert refused(mistaken, NAME).code in {"tls_failed", "timed_out", "connect_failed"}
-        assert plain.visits == []
+@contextmanager
+def speechless(greeting: bytes) -> Iterator[tuple[int, threading.Event]]:
+    """Greets without TLS and then only listens; the event says that the other side has closed."""
+    closed = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.settimeout(WAIT)
+            connection.sendall(greeting)
+            while connection.recv(4096):
+                pass
+        closed.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        yield listener.getsockname()[1], closed
+
+
+@pytest.mark.parametrize(
+    ("greeting", "expected"), [(b"220 hello\r\n", "tls_failed"), (b"", "timed_out")], ids=["no TLS", "silence"]
+)
+def test_a_handshake_that_fails_or_hangs_frees_its_connection(secured, greeting, expected):
+    tls = ssl.create_default_context(cafile=secured.certificate)
+    with speechless(greeting) as (port, closed):
+        policy = Policy(True, frozenset({port}), (ip_network("127.0.0.0/8"),))
+        timeout = 1.0 if expected == "timed_out" else 30.0
+        with Sender(policy, timeout, look_up=lambda *_: [ip_address("127.0.0.1")], tls=tls) as sender:
+            with pytest.raises(NotSent) as failure:
+                sender.start(f"https://{NAME}:{port}/", {}, b"").result(WAIT)
+            assert closed.wait(WAIT)
+    assert failure.value.code == expected
