@@ -77,6 +77,34 @@ class TooManyVoices(Problem):
     detail = _("There are %(most)s voices already. Delete one first.")
 
 
+class TooManyEndpoints(Problem):
+    status = 409
+    code = "too_many_endpoints"
+    title = _("Too many endpoints")
+    detail = _("There are %(most)s webhook endpoints already. Delete one first.")
+
+
+class TooManySecrets(Problem):
+    status = 409
+    code = "too_many_secrets"
+    title = _("Too many secrets")
+    detail = _("%(most)s secrets sign already. Wait for one to end, or rotate with an overlap of 0.")
+
+
+class EndpointDisabled(Problem):
+    status = 409
+    code = "endpoint_disabled"
+    title = _("Endpoint disabled")
+    detail = _("This endpoint is disabled, and nothing is sent there. Enable it first.")
+
+
+class DeliveryRunning(Problem):
+    status = 409
+    code = "delivery_running"
+    title = _("Delivery under way")
+    detail = _("This delivery is being sent just now.")
+
+
 class ConsentRequired(InvalidRequest):
     """No voice is cloned unless somebody is named who allowed it."""
 

@@ -22,6 +22,8 @@ from synth.models import (
     Rendering,
     RenderingPart,
     Synthesis,
+    WebhookDelivery,
+    WebhookEndpoint,
 )
 from synth.models.clock import database_now
 from synth.models.states import State
@@ -40,6 +42,7 @@ JOB_FILTERS = {
 }
 
 ACTION_FILTERS = {"kind": "kind", "status": "state"}
+DELIVERY_FILTERS = {"status": "state", "type": "event__type", "event_id": "event_id", "since": "created_at__gte"}
 # Of a text in a list.
 MOST_TEXT = 500
 
@@ -109,6 +112,29 @@ def action(tenant: TenantRef, text: str) -> CurationAction | None:
 
 def failed_lines(action: CurationAction) -> QuerySet[CurationLine]:
     return CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.FAILED).order_by("number")
+
+
+def webhooks(tenant: TenantRef) -> QuerySet[WebhookEndpoint]:
+    return WebhookEndpoint.objects.filter(tenant_id=tenant.id).order_by("-created_at", "-id")
+
+
+def webhook(tenant: TenantRef, text: str) -> WebhookEndpoint | None:
+    """The tenant's endpoint with this public id."""
+    endpoint_id = parse_id("whk", text)
+    return webhooks(tenant).filter(id=endpoint_id).first() if endpoint_id else None
+
+
+def deliveries(endpoint: WebhookEndpoint, **filters: object) -> QuerySet[WebhookDelivery]:
+    """With their events, the newest first; `filters` are the names of DELIVERY_FILTERS."""
+    wanted = {DELIVERY_FILTERS[name]: value for name, value in filters.items()}
+    rows = WebhookDelivery.objects.filter(endpoint=endpoint, **wanted).select_related("event")
+    return rows.order_by("-created_at", "-id")
+
+
+def delivery(endpoint: WebhookEndpoint, text: str) -> WebhookDelivery | None:
+    """The endpoint's delivery with this public id."""
+    delivery_id = parse_id("dlv", text)
+    return deliveries(endpoint).filter(id=delivery_id).first() if delivery_id else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,14 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
         ),
     ),
     (
+        _("Webhooks"),
+        (
+            (_("Endpoints"), "webhook", "synth", "webhookendpoint"),
+            (_("Deliveries"), "outbox", "synth", "webhookdelivery"),
+            (_("Events"), "notifications", "synth", "webhookevent"),
+        ),
+    ),
+    (
         _("Access"),
         (
             (_("Tenants"), "apartment", "tenants", "tenant"),

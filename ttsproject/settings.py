@@ -308,6 +308,8 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Refrain",
     "DESCRIPTION": _("Text to speech that never says the same sentence twice."),
     "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.0",  # the first that can describe webhooks
+    "WEBHOOKS": "synth.api.webhook_payloads.WEBHOOKS",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

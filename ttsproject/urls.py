@@ -24,6 +24,20 @@ from synth.api.speech import speech
 from synth.api.usage import UsageDays, UsageList
 from synth.api.voices import Engines, VoiceDetail, Voices
 from synth.api.warm import Warmings
+from synth.api.webhook_deliveries import (
+    WebhookDeliveries,
+    WebhookDeliveryDetail,
+    WebhookDeliveryReplay,
+    WebhookReplay,
+)
+from synth.api.webhooks import (
+    WebhookDetail,
+    WebhookDisabling,
+    WebhookEnabling,
+    WebhookRotation,
+    Webhooks,
+    WebhookTest,
+)
 from ttsproject.health import healthz, metrics, readyz
 
 admin.autodiscover()
@@ -50,6 +64,24 @@ urlpatterns = [
     path("v1/usage", UsageList.as_view(), name="usage"),
     path("v1/usage/days", UsageDays.as_view(), name="usage-days"),
     path("v1/savings", SavingsReport.as_view(), name="savings"),
+    path("v1/webhooks", Webhooks.as_view(), name="webhooks"),
+    path("v1/webhooks/<str:webhook_id>", WebhookDetail.as_view(), name="webhook"),
+    path("v1/webhooks/<str:webhook_id>/rotate", WebhookRotation.as_view(), name="webhook-rotate"),
+    path("v1/webhooks/<str:webhook_id>/disable", WebhookDisabling.as_view(), name="webhook-disable"),
+    path("v1/webhooks/<str:webhook_id>/enable", WebhookEnabling.as_view(), name="webhook-enable"),
+    path("v1/webhooks/<str:webhook_id>/test", WebhookTest.as_view(), name="webhook-test"),
+    path("v1/webhooks/<str:webhook_id>/replay", WebhookReplay.as_view(), name="webhook-replay"),
+    path("v1/webhooks/<str:webhook_id>/deliveries", WebhookDeliveries.as_view(), name="webhook-deliveries"),
+    path(
+        "v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>",
+        WebhookDeliveryDetail.as_view(),
+        name="webhook-delivery",
+    ),
+    path(
+        "v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay",
+        WebhookDeliveryReplay.as_view(),
+        name="webhook-delivery-replay",
+    ),
     path("v1/openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs/", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
     path("files/<path:name>", serve_file, name="file"),

@@ -12,6 +12,8 @@ from synth.admin.savings import SavingsAdmin
 from synth.admin.syntheses import SynthesisAdmin
 from synth.admin.usage import UsageAdmin
 from synth.admin.voices import ClonedVoiceAdmin, VoiceEventAdmin, VoiceSettingsAdmin
+from synth.admin.webhook_deliveries import WebhookDeliveryAdmin, WebhookEventAdmin
+from synth.admin.webhooks import WebhookEndpointAdmin
 
 __all__ = [
     "ClonedVoiceAdmin",
@@ -29,4 +31,7 @@ __all__ = [
     "UsageAdmin",
     "VoiceEventAdmin",
     "VoiceSettingsAdmin",
+    "WebhookDeliveryAdmin",
+    "WebhookEndpointAdmin",
+    "WebhookEventAdmin",
 ]

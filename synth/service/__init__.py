@@ -3,13 +3,25 @@
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
-from synth.service.deliveries import cancel_deliveries, replay, replay_failed
+from synth.service.endpoints import (
+    EndpointOrder,
+    change_endpoint,
+    create_endpoint,
+    delete_endpoint,
+    disable_endpoint,
+    enable_endpoint,
+    replay_deliveries,
+    replay_delivery,
+    rotate_secret,
+    send_test,
+)
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.lexicon import delete_word, save_word
 from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
+from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
@@ -25,6 +37,7 @@ from synth.service.warming import warm
 __all__ = [
     "Actor",
     "Consent",
+    "EndpointOrder",
     "EntryFilter",
     "Explanation",
     "Inquiry",
@@ -36,30 +49,37 @@ __all__ = [
     "VoiceOrder",
     "cancel",
     "cancel_action",
-    "cancel_deliveries",
+    "change_endpoint",
     "count_matching",
+    "create_endpoint",
     "create_voice",
     "curate",
+    "delete_endpoint",
     "delete_policies",
     "delete_voice",
     "delete_voice_settings",
     "delete_word",
+    "disable_endpoint",
     "drain_actions",
     "drain_deliveries",
     "drain_engine",
     "drain_renderings",
     "drain_usage",
     "drain_voices",
+    "enable_endpoint",
     "explain_request",
     "is_fresh",
     "judge_misses",
+    "payload_of",
     "recall",
     "remake",
-    "replay",
-    "replay_failed",
+    "replay_deliveries",
+    "replay_delivery",
+    "rotate_secret",
     "save_policy",
     "save_voice_settings",
     "save_word",
+    "send_test",
     "signed_url",
     "speak",
     "sweep",

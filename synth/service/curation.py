@@ -19,6 +19,7 @@ from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
+from synth.service.curation_events import end_action
 from synth.service.endings import cancel_job
 from synth.service.making import make_portion, next_entries
 from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
@@ -88,9 +89,7 @@ def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns:
 
 def cancel_action(action: CurationAction) -> CurationAction:
     """Do no more of it. What is done stays done; sounds that are being made for it alone are canceled."""
-    now = database_now()
-    canceled = CurationAction.objects.filter(id=action.id, state__in=OPEN)
-    if canceled.update(state=State.CANCELED, ended_at=now, lease_until=None):
+    if end_action(action, State.CANCELED):
         begun = CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.OPEN)
         for tenant_id, job_id in begun.values_list("tenant_id", "job_id"):
             if job_id is not None:

@@ -14,9 +14,9 @@ from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
 from synth.fields import Fields
 from synth.keys import rendition_key
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry, Job
-from synth.models.clock import database_now
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition
+from synth.service.curation_events import end_action
 from synth.service.model_change import as_spoken_now, carry_pin, rank
 from synth.service.selection import Selection
 from synth.service.submission import MadeMeanwhile, submit
@@ -65,9 +65,10 @@ def make_portion(action: CurationAction) -> bool:
     unfinished = (
         more or CurationLine.objects.filter(action=action, outcome__in=(Outcome.OPEN, Outcome.WAITING)).exists()
     )
-    ended = {"state": State.SUCCEEDED, "ended_at": database_now()}
-    still_open = CurationAction.objects.filter(id=action.id, state__in=OPEN)
-    still_open.update(**({"state": State.RUNNING} if unfinished else ended))
+    if unfinished:
+        CurationAction.objects.filter(id=action.id, state__in=OPEN).update(state=State.RUNNING)
+    else:
+        end_action(action, State.SUCCEEDED)
     return unfinished and room > 0 and all(begun) and bool(begun or more)
 
 

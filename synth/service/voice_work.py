@@ -25,7 +25,7 @@ from synth.queue.shutdown import stopping
 from synth.service.endings import Failure, give_back
 from synth.service.erasing import erase, erase_files
 from synth.service.objects import read_checked
-from synth.service.voice_events import note
+from synth.service.voice_events import note, tell_ready, tell_refused
 from synth.stored import upload_object, voice_object
 from synth.types import CLONED
 from tenants.errors import untranslated as _
@@ -144,7 +144,10 @@ def _commit(claim: ClonedVoice, audio: ReferenceAudio) -> bool:
     ready = ClonedVoice.objects.filter(tenant_id=claim.tenant_id, state=State.SUCCEEDED)
     twin = ready.filter(fingerprint=claim.fingerprint).first()
     if twin is not None:
-        return _end(claim, same_as=twin.id, state=State.FAILED, error_code="same_voice", error_detail=SAME_VOICE)
+        if not _end(claim, same_as=twin.id, state=State.FAILED, error_code="same_voice", error_detail=SAME_VOICE):
+            return False
+        tell_ready(claim, name=twin.name)
+        return True
     if ready.filter(engine=claim.engine, name=claim.name).exists():
         return _refuse(claim, "name_taken", NAME_TAKEN, {"name": claim.name})
     kept = VoiceSettings.objects.filter(tenant_id=claim.tenant_id, keep_uploads=True).exists()
@@ -153,6 +156,7 @@ def _commit(claim: ClonedVoice, audio: ReferenceAudio) -> bool:
     if not _end(claim, state=State.SUCCEEDED, upload=upload, error_code="", error_detail="", **sound):
         return False
     note(claim, Kind.READY, format=audio.format, seconds=round(audio.seconds, 3), kept_upload=kept)
+    tell_ready(claim, name=claim.name)
     raise_versions([claim.tenant_id])
     return True
 
@@ -165,6 +169,7 @@ def _refuse(claim: ClonedVoice, code: str, message: str, params: Any = None) -> 
     if not _end(claim, state=State.FAILED, **told):
         return False
     note(claim, Kind.REFUSED, reason=code)
+    tell_refused(claim, code=code, message=message % told["error_params"] if told["error_params"] else message)
     return True
 
 

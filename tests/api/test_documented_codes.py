@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from synth.api import voice_reading
+from synth.api import voice_reading, webhook_reading
 from synth.audio import references
 from synth.spec import FIELDS
 from tests.api.test_translations import problem_kinds
 from tests.api.test_voice_uploads import REFUSED
+from tests.api.test_webhooks import REFUSED_ENDPOINTS
 from tests.api.test_what_a_request_may_say import REFUSALS
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs/api.md").read_text(encoding="utf-8")
@@ -19,6 +20,7 @@ NAMED = set(re.findall(r"`([a-z_]+)`", GUIDE))
 def test_every_field_is_named() -> None:
     assert FIELDS <= NAMED
     assert voice_reading.FIELDS <= NAMED
+    assert webhook_reading.FIELDS <= NAMED
 
 
 @pytest.mark.parametrize("code", sorted({kind.code for kind in problem_kinds()}))
@@ -26,7 +28,9 @@ def test_every_problem_is_named(code: str) -> None:
     assert code in NAMED
 
 
-@pytest.mark.parametrize("code", sorted({code for _, expected in [*REFUSALS, *REFUSED] for code in expected.values()}))
+@pytest.mark.parametrize(
+    "code", sorted({code for _, told in [*REFUSALS, *REFUSED, *REFUSED_ENDPOINTS] for code in told.values()})
+)
 def test_every_code_of_a_field_is_named(code: str) -> None:
     assert code in NAMED
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
@@ -12,11 +13,22 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from synth.models import ClonedVoice, CurationAction, LexiconWord
+from synth.models import ClonedVoice, CurationAction, LexiconWord, WebhookDelivery
 from tenants import keys, service
 from tenants.models import ApiKey
-from tenants.scopes import ALL, CACHE_READ, CACHE_WRITE, SPEECH_READ, SPEECH_WRITE, VOICES_READ, VOICES_WRITE
+from tenants.scopes import (
+    ALL,
+    CACHE_READ,
+    CACHE_WRITE,
+    SPEECH_READ,
+    SPEECH_WRITE,
+    VOICES_READ,
+    VOICES_WRITE,
+    WEBHOOKS_READ,
+    WEBHOOKS_WRITE,
+)
 from tests.api.caller import TEXT, Caller, content, problem
+from tests.deliveries import deliver
 from tests.finished import Finished, finish
 from tests.recordings import form
 from tests.world import World
@@ -63,6 +75,19 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/lexicon", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "POST"): Case(VOICES_WRITE, body={"text": "SQL", "alias": "sequel"}),
     ("v1/lexicon/<str:word_id>", "DELETE"): Case(VOICES_WRITE, 204),
+    ("v1/webhooks", "GET"): Case(WEBHOOKS_READ),
+    ("v1/webhooks", "POST"): Case(WEBHOOKS_WRITE, 201, body={"url": "https://example.com/hook"}),
+    ("v1/webhooks/<str:webhook_id>", "GET"): Case(WEBHOOKS_READ),
+    ("v1/webhooks/<str:webhook_id>", "PATCH"): Case(WEBHOOKS_WRITE, body={"description": "new"}),
+    ("v1/webhooks/<str:webhook_id>", "DELETE"): Case(WEBHOOKS_WRITE, 204),
+    ("v1/webhooks/<str:webhook_id>/rotate", "POST"): Case(WEBHOOKS_WRITE),
+    ("v1/webhooks/<str:webhook_id>/disable", "POST"): Case(WEBHOOKS_WRITE),
+    ("v1/webhooks/<str:webhook_id>/enable", "POST"): Case(WEBHOOKS_WRITE),
+    ("v1/webhooks/<str:webhook_id>/test", "POST"): Case(WEBHOOKS_WRITE, 202),
+    ("v1/webhooks/<str:webhook_id>/replay", "POST"): Case(WEBHOOKS_WRITE, 202, body={"since": "2026-01-01T00:00:00Z"}),
+    ("v1/webhooks/<str:webhook_id>/deliveries", "GET"): Case(WEBHOOKS_READ),
+    ("v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>", "GET"): Case(WEBHOOKS_READ),
+    ("v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay", "POST"): Case(WEBHOOKS_WRITE, 202),
     ("v1/usage", "GET"): Case(SPEECH_READ),
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
@@ -88,7 +113,9 @@ pytestmark = pytest.mark.django_db
 
 def ask(case: tuple[str, str], token: str | None, *, speech_id: str = NOBODYS) -> Any:
     route, method = case
-    path = "/" + re.sub("<str:.*_id>", lambda _: speech_id, route)
+    *first, last = speech_id.split(" ")  # one for each place; the last one for all that are left
+    ids = chain(first, repeat(last))
+    path = "/" + re.sub("<str:[a-z_]+_id>", lambda _: next(ids), route)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     told = CASES.get(case, Case(""))
     if told.is_form:
@@ -104,7 +131,7 @@ def scope_of(case: tuple[str, str]) -> str:
 
 @pytest.fixture
 def finished(owner: Caller) -> Finished:
-    """With an action and a voice of the owner's, which have ids of their own."""
+    """With an action, a voice and a webhook of the owner's, which have ids of their own."""
     ClonedVoice.objects.create(
         tenant=owner.member.tenant,
         name="the owner's voice",
@@ -119,6 +146,7 @@ def finished(owner: Caller) -> Finished:
     done = finish(owner.member, {"text": OWNERS_TEXT, "category": "the owner's category"})
     CurationAction.objects.create(kind="purge", tenant=owner.member.tenant, state="succeeded")
     LexiconWord.objects.create(tenant=owner.member.tenant, text="SQL", kind="alias", value="as the owner says it")
+    deliver(owner.member, "https://the-owner.example/hook", state="failed")
     return done
 
 
@@ -128,6 +156,9 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
         return [CurationAction.objects.get().public_id]
     if "word_id" in case[0]:
         return [LexiconWord.objects.get().public_id]
+    if "webhook_id" in case[0]:
+        delivery = WebhookDelivery.objects.get()
+        return [f"{delivery.endpoint.public_id} {delivery.public_id}"]
     if "voice_id" in case[0]:
         return [ClonedVoice.objects.get().public_id]
     return [finished.job.public_id, *([finished.entry_id] if case[1] != "DELETE" else [])]
@@ -239,6 +270,7 @@ def test_no_answer_to_a_stranger_holds_anything_of_the_owners(
         "the owner's category",
         "the owner's voice",
         "the owner's speaker",
+        "the-owner.example",
         finished.job.tenant_id.hex,
     ]
     for speech_id in (*ids_for(case, finished), finished.entry_id):

@@ -7,6 +7,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from synth.models import EventType
+from synth.service.payloads import API_VERSION
 from synth.spec import FIELDS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -37,6 +39,19 @@ OPERATIONS = {
     ("/v1/lexicon", "get"): "listWords",
     ("/v1/lexicon", "post"): "saveWord",
     ("/v1/lexicon/{word_id}", "delete"): "deleteWord",
+    ("/v1/webhooks", "get"): "listWebhooks",
+    ("/v1/webhooks", "post"): "createWebhook",
+    ("/v1/webhooks/{webhook_id}", "get"): "getWebhook",
+    ("/v1/webhooks/{webhook_id}", "patch"): "changeWebhook",
+    ("/v1/webhooks/{webhook_id}", "delete"): "deleteWebhook",
+    ("/v1/webhooks/{webhook_id}/rotate", "post"): "rotateWebhookSecret",
+    ("/v1/webhooks/{webhook_id}/disable", "post"): "disableWebhook",
+    ("/v1/webhooks/{webhook_id}/enable", "post"): "enableWebhook",
+    ("/v1/webhooks/{webhook_id}/test", "post"): "testWebhook",
+    ("/v1/webhooks/{webhook_id}/replay", "post"): "replayWebhook",
+    ("/v1/webhooks/{webhook_id}/deliveries", "get"): "listWebhookDeliveries",
+    ("/v1/webhooks/{webhook_id}/deliveries/{delivery_id}", "get"): "getWebhookDelivery",
+    ("/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay", "post"): "replayWebhookDelivery",
     ("/v1/usage", "get"): "listUsage",
     ("/v1/usage/days", "get"): "getUsageByDay",
     ("/v1/savings", "get"): "getSavings",
@@ -85,6 +100,17 @@ def test_every_refusal_is_described_as_problem_json(document: dict[str, Any]) ->
         assert {"401", "403"} <= set(refusals)
         for answer in refusals.values():
             assert set(answer["content"]) == {"application/problem+json"}
+
+
+def test_every_type_of_event_has_its_payload(document: dict[str, Any]) -> None:
+    assert set(document["webhooks"]) == set(EventType.values)
+    schemas = document["components"]["schemas"]
+    for kind, told in document["webhooks"].items():
+        content = told["post"]["requestBody"]["content"]["application/json"]
+        payload = schemas[content["schema"]["$ref"].rpartition("/")[2]]["properties"]
+        assert set(payload) == {"id", "type", "api_version", "created_at", "data"}
+        assert payload["type"]["enum"] == [kind]
+        assert payload["api_version"]["enum"] == [API_VERSION]
 
 
 def test_the_page_is_whole_without_a_network(settings: Any) -> None:
