@@ -2,13 +2,17 @@
 
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
+from synth.service.batch_results import STATUSES, ItemResult, all_results, lines_of, results_of
+from synth.service.batches import MOST_ITEMS, BatchOrder, create_batch
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.lexicon import delete_word, save_word
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
+from synth.service.objects import copy_intact
 from synth.service.policies import delete_policies, save_policy, switch_policies
+from synth.service.progress import counts_of, unfinished_of
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
 from synth.service.speaking import Speech, cancel, recall, remake, signed_url, speak
@@ -19,20 +23,28 @@ from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice
 from synth.service.warming import warm
 
 __all__ = [
+    "MOST_ITEMS",
+    "STATUSES",
     "Actor",
+    "BatchOrder",
     "Consent",
     "EntryFilter",
     "Explanation",
     "Inquiry",
+    "ItemResult",
     "Question",
     "Selection",
     "Speech",
     "StaleSnapshot",
     "Visit",
     "VoiceOrder",
+    "all_results",
     "cancel",
     "cancel_action",
+    "copy_intact",
     "count_matching",
+    "counts_of",
+    "create_batch",
     "create_voice",
     "curate",
     "delete_policies",
@@ -46,8 +58,10 @@ __all__ = [
     "explain_request",
     "is_fresh",
     "judge_misses",
+    "lines_of",
     "recall",
     "remake",
+    "results_of",
     "save_policy",
     "save_word",
     "signed_url",
@@ -56,6 +70,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "unfinished_of",
     "voice_url",
     "warm",
 ]
