@@ -137,6 +137,12 @@ def failed_lines(action: CurationAction) -> QuerySet[CurationLine]:
     return CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.FAILED).order_by("number")
 
 
+def lines_with_problems(batch: CurationAction) -> QuerySet[CurationLine]:
+    """Items that were refused, or failed."""
+    outcomes = (CurationLine.Outcome.REFUSED, CurationLine.Outcome.FAILED)
+    return CurationLine.objects.filter(action_id=batch.id, outcome__in=outcomes).order_by("number")
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One sentence of a rendering. Without a synthesis it was stored before; without an entry it is not kept."""

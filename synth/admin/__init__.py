@@ -1,5 +1,6 @@
 """The speech app's screens, one file each; Django's admin finds them here."""
 
+from synth.admin.batches import BatchAdmin
 from synth.admin.curation_actions import CurationActionAdmin
 from synth.admin.engine_cards import EngineCardAdmin
 from synth.admin.entries import EntryAdmin
@@ -14,6 +15,7 @@ from synth.admin.usage import UsageAdmin
 from synth.admin.voices import ClonedVoiceAdmin, VoiceEventAdmin, VoiceSettingsAdmin
 
 __all__ = [
+    "BatchAdmin",
     "ClonedVoiceAdmin",
     "CurationActionAdmin",
     "EngineCardAdmin",

@@ -1,7 +1,7 @@
 """Takes batches: every item is judged on its own and stored as a line, the good ones to be spoken.
 
-The API calls `create_batch`; `making.py` works the lines off, `progress.py` ends the batch, `batch_results.py` tells what
-came of it.
+The API calls `create_batch`; `making.py` works the lines off, `progress.py` ends the batch, `batch_results.py` tells
+what came of it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -27,7 +27,7 @@ def read_checked(name: str, digest: str) -> bytes:
 
 
 def copy_intact(tenant: TenantRef, stored: StoredAudio, target: IO[bytes]) -> None:
-    """The same into a file, so that no memory holds a long sound. When it raises, what is in the file is worth nothing."""
+    """The same into a file, so that no memory holds a long sound. Once it raises, the file is worth nothing."""
     name = audio_object(tenant, stored.digest, stored.format)
     digest = sha256()
     for chunk in wiring.object_store().stream(name, 0, stored.size - 1):
