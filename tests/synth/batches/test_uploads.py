@@ -202,7 +202,7 @@ def test_an_item_without_bounds_is_refused_by_itself(owner: Sender, monkeypatch)
     items = [item("One."), item("x" * 2000), {"text": [[0] * 50] * 50}, item("Two.")]
     for batch in (owner.send(*items), owner.send_lines(lines(*items), NDJSON)):
         assert codes(owner, batch) == {2: "too_large", 3: "too_large"}
-    deep = '{"items": [{"text": "Hello."}, %s%s, {"text": 1e999}]}' % ("[" * 200, "]" * 200)
+    deep = '{"items": [{"text": "Hello."}, ' + "[" * 200 + "]" * 200 + ', {"text": 1e999}]}'
     answer = owner.upload(deep.encode())
     assert codes(owner, answer.json()) == {2: "too_deep", 3: "out_of_range"}
 
