@@ -33,7 +33,7 @@ from synth.models import CurationAction
 from synth.models.states import OPEN
 from synth.service import BatchOrder
 from synth.service.batch_items import DEFAULT_FIELDS
-from synth.spec import MAX_METADATA
+from synth.spec import MAX_CALLBACK, MAX_METADATA
 from tenants.authentication import caller_of
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _
@@ -182,8 +182,9 @@ def _order(head: Mapping[str, Any]) -> BatchOrder:
     defaults = fields.json_object("defaults", maximum_bytes=MOST_DEFAULTS)
     if defaults:
         fields.inner("defaults", defaults).refuse_unknown(DEFAULT_FIELDS)
+    callback = fields.text("callback", default="", maximum=MAX_CALLBACK)
     fields.raise_if_wrong()
-    return BatchOrder(defaults=defaults, metadata=metadata)
+    return BatchOrder(defaults=defaults, metadata=metadata, callback=callback)
 
 
 def _batch(request: Request, text: str) -> CurationAction:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
-from uuid import UUID
 
 from synth import wiring
 from synth.fields import Fields
 from synth.models import CurationAction, CurationLine
 from synth.models.states import State
 from synth.service.batch_items import Item, ItemReader, ReadItem
+from synth.service.callbacks import callback_of
 from synth.service.curation import Actor, open_action
 from synth.snapshot import load
 from tenants.errors import NotFound
@@ -28,31 +28,34 @@ STORED_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOrder:
-    """What holds for a whole batch. `defaults` are fields of every item that does not say otherwise."""
+    """What holds for a whole batch. `defaults` are fields of every item that does not say otherwise; `callback` is as it
+
+    was sent.
+    """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    callback_id: UUID | None = None
-    callback_url: str = ""
+    callback: str = ""
 
 
 def create_batch(tenant: TenantRef, items: Iterable[Item], *, order: BatchOrder, actor: Actor) -> CurationAction:
     """Have these spoken, below what somebody waits for. Whatever is raised, nothing of it stays.
 
-    Raises InvalidSpeech when there are no items, too many or none that can be read, TooManyBatches, and
-    ServiceUnavailable while no engine has published a card. Passes on what `items` raises.
+    Raises InvalidSpeech when there are no items, too many or none that can be read, and for a callback that is not
+    allowed; TooManyBatches; ServiceUnavailable while no engine has published a card. Passes on what `items` raises.
     """
     snapshot = load(tenant.id)
     if snapshot is None:
         raise NotFound
+    callback = callback_of(tenant, order.callback)
     batch = open_action(
         CurationAction.Kind.BATCH,
         tenant=tenant,
         actor=actor,
         state=State.WAITING,
         metadata=dict(order.metadata),
-        callback_id=order.callback_id,
-        callback_url=order.callback_url,
+        callback_id=callback.endpoint_id if callback else None,
+        callback_url=callback.url if callback else "",
     )
     try:
         counted = _store(batch, tenant, items, ItemReader(snapshot, order.defaults))

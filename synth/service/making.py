@@ -19,6 +19,7 @@ from synth.service.accounting import record_restored
 from synth.service.batch_items import request_of
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job
+from synth.service.made_already import note_made
 from synth.service.model_change import as_spoken_now, carry_pin, rank
 from synth.service.progress import end_action, end_line, end_line_as
 from synth.service.selection import Selection
@@ -41,7 +42,7 @@ PORTION = 20
 EXPANDED = 200
 # A refresh of so few is somebody who waits for it.
 SMALL = 10
-LINE_FIELDS = FIELDS - {"cache", "wait", "delivery", "metadata"}
+LINE_FIELDS = FIELDS - {"cache", "wait", "delivery", "metadata", "callback"}
 
 
 class LineFailed(Exception):  # noqa: N818
@@ -180,8 +181,10 @@ class _Portion:
         """What is there already. An item of a batch is a request that was answered from the cache."""
         self._keep_pin(line, entry.id)
         with transaction.atomic():
-            ended = end_line(self._action, line, Outcome.CACHED, entry_id=entry.id, job_id=None)
+            ended = end_line(self._action, line, Outcome.CACHED, entry_id=entry.id)
             if ended and self._is_batch:
+                told = {"request_id": self._action.request_id, "job_id": line.job_id, "priority": self._priority}
+                note_made(caller, self._marked(line, request), entry, **told)
                 record_restored(caller, request, of_entry(entry), outcome="hit", request_id="")
 
     def _cancel_if_canceled(self, line: CurationLine) -> None:

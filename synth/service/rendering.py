@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from synth import cards, codec, wiring
 from synth.audio.encoding import encode_clip
 from synth.audio.pcm import CorruptAudio, Span, from_flac, join_timed, resample, set_loudness
+from synth.audio.stretching import stretch
 from synth.conf import conf
 from synth.errors import ObjectMissing, Permanent, WorkError
 from synth.keys import segment_key
@@ -33,7 +34,7 @@ from synth.service.endings import (
 from synth.service.object_sweep import discard, rescue
 from synth.service.objects import read_intact
 from synth.service.purging import follow_purges
-from synth.service.sentence_times import rounded
+from synth.service.sentence_times import rounded, stretched
 from synth.service.submission import open_syntheses, segments_of
 from synth.stored import STORED_FORMAT, audio_object, of_entry, spec_columns
 from synth.types import Clip, Pcm, Segment, Spec
@@ -99,12 +100,15 @@ def render(claim: Rendering) -> None:
 
 
 def _assemble(claim: Rendering, spec: Spec) -> tuple[Clip, list[Span]]:
-    """Join, resample, set the loudness, encode: in this order every promise about the result holds.
+    """Join, stretch, resample, set the loudness, encode: in this order every promise about the result holds.
 
     With it, where in it each sentence is.
     """
     output = spec.output
     joined, spans = join_timed(_pieces(claim), pause_ms=output.pause_ms)
+    if output.duration is not None:
+        spans = stretched(spans, output.duration / joined.duration)
+        joined = stretch(joined, output.duration)
     levelled = set_loudness(resample(joined, output.sample_rate), output.loudness)
     clip = encode_clip(levelled, format=output.format, sample_rate=output.sample_rate, bitrate=output.bitrate)
     return clip, spans

@@ -31,6 +31,11 @@ def rounded(spans: Iterable[Span]) -> list[list[float]]:
     return [[round(start, 3), round(end, 3)] for start, end in spans]
 
 
+def stretched(spans: Iterable[Span], factor: float) -> list[Span]:
+    """As they are in a sound that was made so much longer."""
+    return [(start * factor, end * factor) for start, end in spans]
+
+
 class SentenceTimes:
     """Asks for the card of each version of an engine once."""
 
@@ -76,4 +81,9 @@ def _measured(rendering: Rendering | None, spec: Spec, digest: str) -> list[list
         pieces = [from_flac(read_intact(tenant, part, STORED_FORMAT)) for part in digests]
     except WorkError:
         return []
-    return rounded(join_timed(pieces, pause_ms=spec.output.pause_ms)[1]) if pieces else []
+    if not pieces:
+        return []
+    joined, spans = join_timed(pieces, pause_ms=spec.output.pause_ms)
+    if spec.output.duration is not None:
+        spans = stretched(spans, spec.output.duration / joined.duration)
+    return rounded(spans)
