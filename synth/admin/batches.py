@@ -56,7 +56,8 @@ class BatchAdmin(ReadOnlyAdmin):
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(kind=Batch.Kind.BATCH)
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.filter(kind=Batch.Kind.BATCH)
 
     def has_cancel_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return request.user.has_perm("synth.change_job")

@@ -48,7 +48,8 @@ class CurationActionAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Without batches, which have a screen of their own."""
-        return super().get_queryset(request).exclude(kind=CurationAction.Kind.BATCH)
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.exclude(kind=CurationAction.Kind.BATCH)
 
     def has_stop_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return request.user.has_perm("synth.change_entry")

@@ -56,8 +56,9 @@ def item_body(result: ItemResult, tenant: TenantRef | None) -> dict[str, Any]:
 
 def manifest_body(result: ItemResult, tenant: TenantRef | None) -> dict[str, Any]:
     """The same with the times of its sentences, null where nobody can tell them."""
-    timed = result.sentences
-    sentences = timed and [{"text": said.text, "start": said.start, "end": said.end} for said in timed]
+    sentences = None
+    if result.sentences is not None:
+        sentences = [{"text": said.text, "start": said.start, "end": said.end} for said in result.sentences]
     return item_body(result, tenant) | {"sentences": sentences}
 
 

@@ -20,7 +20,7 @@ class BatchItemRequestSerializer(SpeechRequestSerializer):
 
     wait = None  # type: ignore[assignment]
     delivery = None  # type: ignore[assignment]
-    callback = None
+    callback = None  # type: ignore[assignment]
     custom_id = serializers.CharField(
         max_length=MOST_CUSTOM_ID, required=False, allow_null=True, help_text="Your name for it, once in a batch."
     )

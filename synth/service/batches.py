@@ -28,10 +28,7 @@ STORED_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOrder:
-    """What holds for a whole batch. `defaults` are fields of every item that does not say otherwise; `callback` is as it
-
-    was sent.
-    """
+    """What holds for a whole batch: `defaults` are fields of every item that does not say otherwise."""
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -183,8 +183,14 @@ class _Portion:
         with transaction.atomic():
             ended = end_line(self._action, line, Outcome.CACHED, entry_id=entry.id)
             if ended and self._is_batch:
-                told = {"request_id": self._action.request_id, "job_id": line.job_id, "priority": self._priority}
-                note_made(caller, self._marked(line, request), entry, **told)
+                note_made(
+                    caller,
+                    self._marked(line, request),
+                    entry,
+                    request_id=self._action.request_id,
+                    job_id=line.job_id,
+                    priority=self._priority,
+                )
                 record_restored(caller, request, of_entry(entry), outcome="hit", request_id="")
 
     def _cancel_if_canceled(self, line: CurationLine) -> None:
@@ -200,7 +206,7 @@ class _Portion:
                 raise LineFailed(code)
             return request
         if self._is_batch:
-            return request_of(line.payload, snapshot)
+            return request_of(line.payload or {}, snapshot)
         return _to_refresh(line, snapshot) if line.entry_id else _to_warm(line, snapshot)
 
     def _keep_pin(self, line: CurationLine, entry_id: UUID | None) -> None:
