@@ -213,7 +213,9 @@ def _on_disk(stream: Any, request: Request) -> IO[bytes]:
     source = gzip.GzipFile(fileobj=stream) if encoding == "gzip" else stream
     file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - whoever reads it closes it
     try:
-        _copy(source, file, limit)
+        total = _copy(source, file, limit)
+        if encoding == "identity" and total != int(length):
+            raise EOFError  # the connection broke: half a list is none
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         file.close()
         raise ParseError from error
@@ -223,13 +225,14 @@ def _on_disk(stream: Any, request: Request) -> IO[bytes]:
     return file
 
 
-def _copy(source: Any, file: IO[bytes], limit: int) -> None:
+def _copy(source: Any, file: IO[bytes], limit: int) -> int:
     total = 0
     while chunk := source.read(CHUNK):
         total += len(chunk)
         if total > limit:
             raise RequestDataTooBig
         file.write(chunk)
+    return total
 
 
 def _json_item(line: int, data: bytes) -> Item:

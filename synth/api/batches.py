@@ -1,10 +1,11 @@
 """Batches: thousands of requests in one, taken as a file, and what came of each as pages, a manifest and an archive."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -150,7 +151,7 @@ class BatchManifest(_Streamed):
             **refusals(401, 403, 404, 422),
         },
     )
-    def get(self, request: Request, batch_id: str) -> StreamingHttpResponse:
+    def get(self, request: Request, batch_id: str) -> HttpResponseBase:
         """All items in order, with URLs and the times of sentences; while the batch runs, as they stand now."""
         batch, tenant = _batch(request, batch_id), caller_of(request).tenant
         wanted = ManifestQuery(data=request.query_params)
@@ -158,7 +159,7 @@ class BatchManifest(_Streamed):
         kind = wanted.validated_data["format"]
         results = service.all_results(tenant, batch)
         lines = csv_lines(results, tenant) if kind == "csv" else json_lines(results, tenant)
-        return _file(lines, MEDIA_TYPES[kind], f"{batch.public_id}.{kind}")
+        return _file(request, lines, MEDIA_TYPES[kind], f"{batch.public_id}.{kind}")
 
 
 class BatchArchive(_Streamed):
@@ -166,13 +167,13 @@ class BatchArchive(_Streamed):
         operation_id="getBatchAudio",
         responses={(200, "application/zip"): OpenApiTypes.BINARY, **refusals(401, 403, 404, 409)},
     )
-    def get(self, request: Request, batch_id: str) -> StreamingHttpResponse:
+    def get(self, request: Request, batch_id: str) -> HttpResponseBase:
         """All sounds and a manifest as one ZIP file, once the batch has ended."""
         batch, tenant = _batch(request, batch_id), caller_of(request).tenant
         if batch.state in OPEN:
             raise NotReady(_("This batch is still being spoken. Try again in a moment."), retry_after=RETRY_AFTER)
         sounds = zipped(service.all_results(tenant, batch), tenant)
-        return _file(sounds, "application/zip", f"{batch.public_id}.zip")
+        return _file(request, sounds, "application/zip", f"{batch.public_id}.zip")
 
 
 def _order(head: Mapping[str, Any]) -> BatchOrder:
@@ -198,6 +199,8 @@ def _body(batch: CurationAction) -> dict[str, Any]:
     return batch_body(batch, service.unfinished_of([batch]).get(batch.id, {}))
 
 
-def _file(content: Any, media_type: str, name: str) -> StreamingHttpResponse:
+def _file(request: Request, content: Iterator[bytes], media_type: str, name: str) -> HttpResponseBase:
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+    if request.method == "HEAD":
+        return HttpResponse(content_type=media_type, headers=headers)
     return StreamingHttpResponse(content, content_type=media_type, headers=headers)

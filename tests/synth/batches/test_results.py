@@ -15,7 +15,7 @@ import soundfile
 
 from synth import service, wiring
 from synth.api.batch_archive import name_of
-from synth.models import Entry, Policy, Rendering
+from synth.models import Entry, Policy, Rendering, RenderingPart
 from synth.service import ItemResult
 from synth.types import StoredAudio
 from tests.synth.batches.conftest import Sender, item
@@ -80,7 +80,7 @@ def test_sentences_stand_where_they_are_heard(owner: Sender, batch):
 @pytest.mark.parametrize("how", ["noted", "measured"])
 def test_times_are_told_also_where_no_entry_notes_them(owner: Sender, how: str):
     if how == "measured":
-        service.save_policy(Policy(never=True))
+        service.save_policy(Policy(never_cache=True))
     ended = owner.finish(owner.send(item(LONG)))
     (row,) = owner.manifest(ended)
     assert (Entry.objects.filter(kind="rendition").count() == 0) == (how == "measured")
@@ -90,8 +90,10 @@ def test_times_are_told_also_where_no_entry_notes_them(owner: Sender, how: str):
 
 def test_times_that_nobody_can_tell_are_null(owner: Sender, batch):
     Entry.objects.filter(kind="rendition").update(provenance={})
-    Rendering.objects.update(digest="")
-    assert [row["sentences"] for row in owner.manifest(batch)] == [None] * 4
+    RenderingPart.objects.all().delete()
+    told = owner.manifest(batch)
+    assert [row["sentences"] for row in told] == [None] * 4
+    assert [row["audio"] is None for row in told] == [False, False, True, False]
 
 
 def test_as_csv(owner: Sender, batch):

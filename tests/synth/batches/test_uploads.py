@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import tracemalloc
+from types import SimpleNamespace
 
 import pytest
+from rest_framework.exceptions import ParseError
 
 from synth.api import batch_reading
-from synth.api.batch_reading import CsvUpload, JsonLinesUpload, JsonUpload
+from synth.api.batch_reading import CsvUpload, JsonLinesUpload, JsonUpload, NdjsonBatch
 from synth.models import CurationAction, CurationLine
 from synth.service import batches
 from tests.synth.batches.conftest import Sender, item
@@ -195,6 +198,16 @@ def test_a_packed_body(owner: Sender):
     assert owner.upload(body, **PACKED).json()["code"] == "bad_body"
     assert owner.upload(body, **{"Content-Encoding": "br"}).status_code == 415
     assert owner.upload(body, "text/plain").status_code == 415
+
+
+@pytest.mark.any_database
+def test_half_a_body_is_none():
+    """As when the connection breaks: a list whose end is missing would look whole."""
+    body = lines(item("One."), item("Two."))
+    request = SimpleNamespace(META={"CONTENT_LENGTH": str(len(body))}, headers={})
+    assert NdjsonBatch().parse(io.BytesIO(body), parser_context={"request": request})
+    with pytest.raises(ParseError):
+        NdjsonBatch().parse(io.BytesIO(body[:20]), parser_context={"request": request})
 
 
 def test_an_item_without_bounds_is_refused_by_itself(owner: Sender, monkeypatch):
