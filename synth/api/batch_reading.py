@@ -75,9 +75,8 @@ class JsonUpload(Upload):
         self.rewind()
         members = Members(self.file, streamed="items", most=MOST_ITEM)
         found = members.others()
-        for name, value in found.items():
-            if isinstance(value, Unreadable):
-                raise refusal(name, value.code, value.message)
+        if found.pop("items", None) is not None:
+            raise refusal("items", "not_a_list", _("This must be a list."))
         if not members.has_streamed:
             raise refusal("items", "required", _("This field is required."))
         return found
@@ -86,8 +85,7 @@ class JsonUpload(Upload):
         self.rewind()
         members = Members(self.file, streamed="items", most=MOST_ITEM)
         for line, value in enumerate(members.elements(), start=1):
-            unread = FieldProblem("", value.code, value.message) if isinstance(value, Unreadable) else None
-            yield Item(line, None if unread else value, unread)
+            yield _unreadable(line, value) if isinstance(value, Unreadable) else Item(line, value)
 
 
 class JsonLinesUpload(Upload):
@@ -100,7 +98,7 @@ class JsonLinesUpload(Upload):
             line += 1
             if len(data) == MOST_ITEM and not data.endswith(b"\n"):
                 self._skip_line()
-                yield Item(line, problem=FieldProblem("", "too_large", TOO_LARGE, {"maximum": MOST_ITEM}))
+                yield _unreadable(line, Unreadable(is_too_large=True))
             elif data.strip():
                 yield _json_item(line, data)
 
@@ -193,6 +191,7 @@ class CsvBatch(_BatchParser):
 
 
 TOO_LARGE = _("One item takes more than %(maximum)s bytes.")
+NO_JSON = _("This is not valid JSON in UTF-8: %(reason)s.")
 
 
 def refusal(name: str, code: str, message: str, **params: Any) -> InvalidRequest:
@@ -213,9 +212,7 @@ def _on_disk(stream: Any, request: Request) -> IO[bytes]:
     source = gzip.GzipFile(fileobj=stream) if encoding == "gzip" else stream
     file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - whoever reads it closes it
     try:
-        total = _copy(source, file, limit)
-        if encoding == "identity" and total != int(length):
-            raise EOFError  # the connection broke: half a list is none
+        _copy(source, file, limit, expected=int(length) if encoding == "identity" else None)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         file.close()
         raise ParseError from error
@@ -225,26 +222,32 @@ def _on_disk(stream: Any, request: Request) -> IO[bytes]:
     return file
 
 
-def _copy(source: Any, file: IO[bytes], limit: int) -> int:
+def _copy(source: Any, file: IO[bytes], limit: int, *, expected: int | None) -> None:
     total = 0
     while chunk := source.read(CHUNK):
         total += len(chunk)
         if total > limit:
             raise RequestDataTooBig
         file.write(chunk)
-    return total
+    if expected is not None and total != expected:
+        raise EOFError  # the connection broke: half a list is none
 
 
 def _json_item(line: int, data: bytes) -> Item:
     try:
         return Item(line, orjson.loads(data))
     except orjson.JSONDecodeError as error:
-        message = _("The line is not valid JSON in UTF-8: %(reason)s.")
-        return Item(line, problem=FieldProblem("", "bad_json", message, {"reason": str(error)}))
+        return _unreadable(line, Unreadable(str(error)))
+
+
+def _unreadable(line: int, why: Unreadable) -> Item:
+    if why.is_too_large:
+        return Item(line, problem=FieldProblem("", "too_large", TOO_LARGE, {"maximum": MOST_ITEM}))
+    return Item(line, problem=FieldProblem("", "bad_json", NO_JSON, {"reason": why.reason}))
 
 
 def _json(name: str, text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise refusal(name, "bad_json", _("This is not valid JSON: %(reason)s."), reason=error) from error
+        raise refusal(name, "bad_json", NO_JSON, reason=error) from error

@@ -65,9 +65,9 @@ class ItemReader:
         if custom_id and custom_id in self._seen:
             fields.refuse(CUSTOM_ID, "not_unique", _("An earlier item of this batch has the same custom_id."))
             fields.raise_if_wrong()
-        self._seen.add(custom_id)
         said = {**self._defaults, **{name: value for name, value in payload.items() if value is not None}}
         request_of(said, self._snapshot)
+        self._seen.add(custom_id)
         # The speaker leaves NULs of a text out; PostgreSQL stores none.
         return said | {"text": said["text"].replace("\0", "")}
 

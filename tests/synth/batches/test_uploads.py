@@ -134,13 +134,14 @@ def test_a_batch_of_refused_items_ends(owner: Sender):
         (b"{}", "application/json", "required"),
         (b'{"items": {}}', "application/json", "not_a_list"),
         (b'{"items": "Hello."}', "application/json", "not_a_list"),
-        (b'{"items": null}', "application/json", "not_a_list"),
+        (b'{"items": null}', "application/json", "required"),
         (b'{"items": []}', "application/json", "out_of_range"),
         (b'{"items": [{"text": "Hello."}]', "application/json", "bad_json"),
         (b'{"items": [{"text": "Hello."}]} {}', "application/json", "bad_json"),
-        (b'{"items": [{"text": "Hello."}, {"text"}]}', "application/json", "bad_json"),
-        (b'{"items": [{"text": "\xff"}]}', "application/json", "bad_json"),
-        (b'{"items": [{"seed": 1' + b"0" * 5000 + b"}]}", "application/json", "bad_json"),
+        (b'{"items": [{"text": "Hello."},]}', "application/json", "bad_json"),
+        (b'{"items": [{"text": "Hello."}}}', "application/json", "bad_json"),
+        (b'{"items": [{"text": "\xff"}]}', "application/json", "nothing_to_read"),
+        (b'{"items": [{"seed": 1' + b"0" * 5000 + b"}]}", "application/json", "nothing_to_read"),
         (b'{"items": [{"text": "Hello."}], "more": 1}', "application/json", "unknown_field"),
         (b'{"items": [{"text": "Hello."}], "metadata": 1}', "application/json", "not_an_object"),
         (b'{"items": [{"text": "Hello."}], "defaults": {"text": "x"}}', "application/json", "unknown_field"),
@@ -215,9 +216,13 @@ def test_an_item_without_bounds_is_refused_by_itself(owner: Sender, monkeypatch)
     items = [item("One."), item("x" * 2000), {"text": [[0] * 50] * 50}, item("Two.")]
     for batch in (owner.send(*items), owner.send_lines(lines(*items), NDJSON)):
         assert codes(owner, batch) == {2: "too_large", 3: "too_large"}
-    deep = '{"items": [{"text": "Hello."}, ' + "[" * 200 + "]" * 200 + ', {"text": 1e999}]}'
-    answer = owner.upload(deep.encode())
-    assert codes(owner, answer.json()) == {2: "too_deep", 3: "out_of_range"}
+
+
+def test_an_item_that_is_no_json_is_refused_by_itself(owner: Sender):
+    wrong = [b"{broken}", b'{"text": "\xff"}', b'{"text": "\\ud800"}', b'{"speed": 1e999}', b"[" * 5000 + b"]" * 5000]
+    body = b'{"items": [{"text": "One."}, ' + b", ".join(wrong) + b', {"text": "Two."}]}'
+    answer = owner.upload(body)
+    assert codes(owner, answer.json()) == dict.fromkeys(range(2, 7), "bad_json")
 
 
 def test_a_text_is_too_long_by_itself(owner: Sender):
