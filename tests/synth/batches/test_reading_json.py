@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.api import json_members
@@ -36,6 +36,7 @@ def read(text: str) -> tuple[dict[str, Any], list[Any]]:
     return members().others(), list(members().elements())
 
 
+@settings(deadline=None)
 @given(st.dictionaries(texts.filter(lambda name: name != "items"), values), st.lists(values), st.randoms())
 def test_it_reads_what_is_there(others: dict[str, Any], items: list[Any], random: Any) -> None:
     pairs = [*others.items(), ("items", items)]
@@ -43,6 +44,7 @@ def test_it_reads_what_is_there(others: dict[str, Any], items: list[Any], random
     assert read(json.dumps(dict(pairs), ensure_ascii=False)) == (others, items)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(texts, values, min_size=1), st.data())
 def test_half_of_it_is_no_json(body: dict[str, Any], data: Any) -> None:
     text = json.dumps({**body, "items": []}, ensure_ascii=False)
@@ -51,6 +53,7 @@ def test_half_of_it_is_no_json(body: dict[str, Any], data: Any) -> None:
         read(text[:cut])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(texts, values, max_size=3), st.lists(values, max_size=4), st.data())
 def test_what_is_broken_is_never_taken_for_whole(others: dict[str, Any], items: list[Any], data: Any) -> None:
     text = json.dumps({**others, "items": items}, ensure_ascii=False)

@@ -4,7 +4,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('synth', '0013_webhooks_and_batches'),
+        ('synth', '0014_time_stretch'),
     ]
 
     operations = [
