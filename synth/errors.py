@@ -70,6 +70,13 @@ class TooManyActions(Problem):
     detail = _("%(most)s actions are under way already. Wait for one to end, or cancel one.")
 
 
+class TooManyBatches(Problem):
+    status = 429
+    code = "too_many_batches"
+    title = _("Too many batches")
+    detail = _("%(most)s batches are under way already. Wait for one to end, or cancel one.")
+
+
 class TooManyVoices(Problem):
     status = 409
     code = "too_many_voices"

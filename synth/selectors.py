@@ -101,13 +101,27 @@ def own_voice(tenant: TenantRef, text: str) -> ClonedVoice | None:
 def actions(tenant: TenantRef, **filters: object) -> QuerySet[CurationAction]:
     """What was done to the tenant's cache, the newest first; `filters` are the names of ACTION_FILTERS."""
     wanted = {ACTION_FILTERS[name]: value for name, value in filters.items()}
-    return CurationAction.objects.filter(tenant_id=tenant.id, **wanted).order_by("-created_at", "-id")
+    rows = CurationAction.objects.filter(tenant_id=tenant.id, **wanted).exclude(kind=CurationAction.Kind.BATCH)
+    return rows.order_by("-created_at", "-id")
 
 
 def action(tenant: TenantRef, text: str) -> CurationAction | None:
     """The tenant's action with this public id."""
     action_id = parse_id("act", text)
     return actions(tenant).filter(id=action_id).first() if action_id else None
+
+
+def batches(tenant: TenantRef, **filters: object) -> QuerySet[CurationAction]:
+    """The tenant's batches, the newest first, but one whose items are still being stored: it is not accepted yet."""
+    rows = CurationAction.objects.filter(tenant_id=tenant.id, kind=CurationAction.Kind.BATCH)
+    wanted = {ACTION_FILTERS[name]: value for name, value in filters.items()}
+    return rows.exclude(state=State.WAITING).filter(**wanted).order_by("-created_at", "-id")
+
+
+def batch(tenant: TenantRef, text: str) -> CurationAction | None:
+    """The tenant's batch with this public id."""
+    batch_id = parse_id("bat", text)
+    return batches(tenant).filter(id=batch_id).first() if batch_id else None
 
 
 def failed_lines(action: CurationAction) -> QuerySet[CurationLine]:
@@ -135,6 +149,12 @@ def delivery(endpoint: WebhookEndpoint, text: str) -> WebhookDelivery | None:
     """The endpoint's delivery with this public id."""
     delivery_id = parse_id("dlv", text)
     return deliveries(endpoint).filter(id=delivery_id).first() if delivery_id else None
+
+
+def lines_with_problems(batch: CurationAction) -> QuerySet[CurationLine]:
+    """Items that were refused, or failed."""
+    outcomes = (CurationLine.Outcome.REFUSED, CurationLine.Outcome.FAILED)
+    return CurationLine.objects.filter(action_id=batch.id, outcome__in=outcomes).order_by("number")
 
 
 @dataclass(frozen=True, slots=True)

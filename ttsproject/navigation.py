@@ -17,6 +17,7 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
             (_("Jobs"), "assignment", "synth", "job"),
             (_("Renderings"), "merge", "synth", "rendering"),
             (_("Syntheses"), "graphic_eq", "synth", "synthesis"),
+            (_("Batches"), "playlist_play", "synth", "batch"),
             (_("Cache actions"), "cleaning_services", "synth", "curationaction"),
             (_("TTL rules"), "timer", "synth", "policy"),
             (_("Misses"), "troubleshoot", "synth", "missday"),

@@ -5,6 +5,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 import tenants.api.schema  # noqa: F401 - tells the OpenAPI document how callers authenticate
+from synth.api.batches import BatchArchive, BatchCancel, BatchDetail, Batches, BatchItems, BatchManifest
 from synth.api.cache import (
     CacheActionDetail,
     CacheActionFailures,
@@ -45,6 +46,12 @@ urlpatterns = [
     path("v1/speech", speech, name="speech"),
     path("v1/speech/<str:speech_id>", SpeechDetail.as_view(), name="speech-detail"),
     path("v1/speech/<str:speech_id>/audio", SpeechAudio.as_view(), name="speech-audio"),
+    path("v1/batches", Batches.as_view(), name="batches"),
+    path("v1/batches/<str:batch_id>", BatchDetail.as_view(), name="batch"),
+    path("v1/batches/<str:batch_id>/cancel", BatchCancel.as_view(), name="batch-cancel"),
+    path("v1/batches/<str:batch_id>/items", BatchItems.as_view(), name="batch-items"),
+    path("v1/batches/<str:batch_id>/manifest", BatchManifest.as_view(), name="batch-manifest"),
+    path("v1/batches/<str:batch_id>/audio.zip", BatchArchive.as_view(), name="batch-audio"),
     path("v1/cache/entries", CacheEntries.as_view(), name="cache-entries"),
     path("v1/cache/purges", Purges.as_view(), name="cache-purges"),
     path("v1/cache/refreshes", Refreshes.as_view(), name="cache-refreshes"),

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html_join
@@ -44,6 +45,11 @@ class CurationActionAdmin(ReadOnlyAdmin):
         (_("Progress"), {"fields": ["matched", "done", "cached", "failed", "failures"]}),
         (_("Who and when"), {"fields": ["who", "request_id", "created_at", "ended_at"]}),
     ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Without batches, which have a screen of their own."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.exclude(kind=CurationAction.Kind.BATCH)
 
     def has_stop_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return request.user.has_perm("synth.change_entry")

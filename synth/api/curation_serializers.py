@@ -12,8 +12,9 @@ from synth.service.warming import MOST_LINES
 Body = serializers.Serializer[Any]
 MOST_IDS = 1_000
 KINDS = list(Entry.Kind.values)
-# A model changes for all tenants: that action is the operator's.
-ACTIONS = [kind for kind in CurationAction.Kind.values if kind != CurationAction.Kind.MODEL_CHANGE]
+# A model changes for all tenants: that action is the operator's. Batches have a list of their own.
+ELSEWHERE = {CurationAction.Kind.MODEL_CHANGE, CurationAction.Kind.BATCH}
+ACTIONS = [kind for kind in CurationAction.Kind.values if kind not in ELSEWHERE]
 
 
 class EntryFilterSerializer(Body):

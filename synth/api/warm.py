@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from synth import service
 from synth.api.cache import action_response, actor_of
+from synth.api.csv_lines import NOT_IN_CELLS, line_of, read_columns
 from synth.api.curation_serializers import ActionSerializer, WarmRequestSerializer
 from synth.api.serializers import refusals
 from synth.fields import Fields
@@ -26,8 +27,7 @@ from tenants.errors import untranslated as _
 from tenants.scopes import CACHE_WRITE
 
 MOST_BYTES = 32 * 2**20
-CSV_FIELDS = LINE_FIELDS - {"emotion", "pronunciations"}
-NUMBERS = frozenset({"speed", "duration", "seed", "sample_rate", "bitrate"})
+CSV_FIELDS = LINE_FIELDS - NOT_IN_CELLS
 
 
 class _List(BaseParser):
@@ -74,9 +74,8 @@ class CsvList(_List):
             raise _refusal("", "not_utf8", _("The list is not in UTF-8: see byte %(at)s."), at=error.start) from error
         rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         try:
-            columns = [name.strip() for name in next(rows, [])]
-            _check_columns(columns)
-            return [_line(columns, row) for row in rows if row]
+            columns = read_columns(next(rows, []), CSV_FIELDS)
+            return [line_of(columns, row) for row in rows if row]
         except csv.Error as error:
             message = _("The list cannot be read as CSV: line %(line)s, %(reason)s.")
             raise _refusal("", "bad_csv", message, line=rows.line_num, reason=error) from error
@@ -100,36 +99,6 @@ class Warmings(APIView):
             message = _("A list has 1 to %(maximum)s lines; this one has %(length)s.")
             raise _refusal("lines", "out_of_range", message, maximum=MOST_LINES, length=len(lines))
         return action_response(service.warm(caller_of(request).tenant, lines, actor=actor_of(request)))
-
-
-def _check_columns(columns: list[str]) -> None:
-    fields = Fields(dict.fromkeys(columns))
-    fields.refuse_unknown(CSV_FIELDS)
-    if "text" not in columns:
-        fields.refuse("text", "required", _("The first line must name the columns, text among them."))
-    if len(set(columns)) != len(columns):
-        fields.refuse("", "column_twice", _("A column is named twice."))
-    fields.raise_if_wrong()
-
-
-def _line(columns: list[str], row: list[str]) -> Any:
-    """A line as the JSON of a speech request; one with too many cells stays a list, and is refused as such."""
-    if len(row) > len(columns):
-        return [cell.replace("\0", "") for cell in row]
-    cells = {name: cell.replace("\0", "") for name, cell in zip(columns, row, strict=False) if cell.strip()}
-    return {name: _number(cell) if name in NUMBERS else cell for name, cell in cells.items()}
-
-
-def _number(cell: str) -> Any:
-    """A number where it is one; what is none is refused with its line."""
-    try:
-        return int(cell)
-    except ValueError:
-        pass
-    try:
-        return orjson.loads(cell.strip())
-    except orjson.JSONDecodeError:
-        return cell
 
 
 def _without_nul(value: Any) -> Any:

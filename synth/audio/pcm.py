@@ -21,7 +21,8 @@ from synth.errors import Retryable
 from synth.types import Pcm
 
 __all__ = [
-    "CorruptAudio", "from_flac", "join", "limit_peaks", "loudness", "resample", "set_loudness", "to_flac", "whole",
+    "CorruptAudio", "Span", "from_flac", "join", "join_timed", "limit_peaks", "loudness", "resample", "set_loudness",
+    "to_flac", "whole",
 ]  # fmt: skip
 
 FADE_MS = 5
@@ -31,6 +32,7 @@ SILENCE_RATIO = 10 ** (-50 / 20)
 SILENCE_FLOOR = 10 ** (-80 / 20)
 
 MD5_IN_FLAC = slice(26, 42)
+Span = tuple[float, float]
 
 
 class CorruptAudio(Retryable):
@@ -46,22 +48,30 @@ def join(pieces: Sequence[Pcm], *, pause_ms: int) -> Pcm:
     on both sides becomes that long. Edges fade over 5 ms. Pieces that are nothing but silence are left out.
     Raises ValueError when there is no piece or their sample rates differ.
     """
+    return join_timed(pieces, pause_ms=pause_ms)[0]
+
+
+def join_timed(pieces: Sequence[Pcm], *, pause_ms: int) -> tuple[Pcm, list[Span]]:
+    """The same, and where each piece begins and ends in it, in seconds; one that is left out has no length."""
     rates = {piece.sample_rate for piece in pieces}
     if len(rates) != 1:
         raise ValueError(f"joining needs pieces of one sample rate, not {sorted(rates)}")
     (rate,) = rates
     parts: list[NDArray[np.float32]] = []
-    kept_before = 0
+    spans: list[Span] = []
+    at = kept_before = 0
     for piece in pieces:
         trimmed, kept_ahead, kept_behind = _trim(piece)
-        if not len(trimmed):
-            continue
-        if parts:
-            gap = _samples(pause_ms, rate) - kept_before - kept_ahead
-            parts.append(np.zeros(max(0, gap), dtype=np.float32))
-        parts.append(_fade(trimmed, _samples(FADE_MS, rate)))
-        kept_before = kept_behind
-    return Pcm(np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32), rate)
+        if len(trimmed) and parts:
+            gap = max(0, _samples(pause_ms, rate) - kept_before - kept_ahead)
+            parts.append(np.zeros(gap, dtype=np.float32))
+            at += gap
+        spans.append((at / rate, (at + len(trimmed)) / rate))
+        if len(trimmed):
+            parts.append(_fade(trimmed, _samples(FADE_MS, rate)))
+            at += len(trimmed)
+            kept_before = kept_behind
+    return Pcm(np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32), rate), spans
 
 
 def whole(pieces: Sequence[Pcm], *, sample_rate: int) -> Pcm:

@@ -1,6 +1,6 @@
 """The rows of the synth app, one model a file."""
 
-from synth.models.curation import CurationAction, CurationBlock, CurationLine
+from synth.models.curation import Batch, CurationAction, CurationBlock, CurationLine
 from synth.models.engine_card import EngineCardRow
 from synth.models.engine_day import CountedDay, EngineDay
 from synth.models.engine_pace import EnginePace
@@ -18,6 +18,7 @@ from synth.models.voice import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.webhook import DeliveryAttempt, EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
 
 __all__ = [
+    "Batch",
     "ClonedVoice",
     "CountedDay",
     "CurationAction",

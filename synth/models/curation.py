@@ -66,6 +66,15 @@ class CurationAction(models.Model):
         return public_id("bat" if self.kind == self.Kind.BATCH else "act", self.id)
 
 
+class Batch(CurationAction):
+    """The same rows: batches have a screen of their own in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = _("batch")
+        verbose_name_plural = _("batches")
+
+
 class CurationLine(models.Model):
     """One sound that an action has made: a line of a list, or an entry that is refreshed.
 

@@ -2,6 +2,8 @@
 
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
+from synth.service.batch_results import STATUSES, ItemResult, all_results, lines_of, results_of
+from synth.service.batches import MOST_ITEMS, BatchOrder, create_batch
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.endpoints import (
     EndpointOrder,
@@ -21,8 +23,10 @@ from synth.service.lexicon import delete_word, save_word
 from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
+from synth.service.objects import copy_intact
 from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
+from synth.service.progress import counts_of, unfinished_of
 from synth.service.rendering import drain_renderings
 from synth.service.selection import EntryFilter, Selection
 from synth.service.sending import drain_deliveries
@@ -35,22 +39,30 @@ from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice
 from synth.service.warming import warm
 
 __all__ = [
+    "MOST_ITEMS",
+    "STATUSES",
     "Actor",
+    "BatchOrder",
     "Consent",
     "EndpointOrder",
     "EntryFilter",
     "Explanation",
     "Inquiry",
+    "ItemResult",
     "Question",
     "Selection",
     "Speech",
     "StaleSnapshot",
     "Visit",
     "VoiceOrder",
+    "all_results",
     "cancel",
     "cancel_action",
     "change_endpoint",
+    "copy_intact",
     "count_matching",
+    "counts_of",
+    "create_batch",
     "create_endpoint",
     "create_voice",
     "curate",
@@ -70,11 +82,13 @@ __all__ = [
     "explain_request",
     "is_fresh",
     "judge_misses",
+    "lines_of",
     "payload_of",
     "recall",
     "remake",
     "replay_deliveries",
     "replay_delivery",
+    "results_of",
     "rotate_secret",
     "save_policy",
     "save_voice_settings",
@@ -86,6 +100,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "unfinished_of",
     "url_members",
     "voice_url",
     "warm",

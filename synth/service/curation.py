@@ -1,4 +1,4 @@
-"""Purges, refreshes, pins and warmings as people order them: counted first, done in portions, told of by their row.
+"""Purges, refreshes, pins, warmings and batches as people order them, done in portions, told of by their row.
 
 Doors call `count_matching`, `curate`, `warm` and `cancel_action`; io workers call `drain_actions` when a bell rings.
 """
@@ -13,15 +13,15 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from synth import wiring
-from synth.errors import ConfirmationRequired, InvalidSpeech, TooManyActions
+from synth.errors import ConfirmationRequired, InvalidSpeech, TooManyActions, TooManyBatches
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
-from synth.service.curation_events import end_action
 from synth.service.endings import cancel_job
 from synth.service.making import make_portion, next_entries
+from synth.service.progress import cancel_batch, end_action
 from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
 from synth.service.selection import Selection
 from tenants.errors import FieldProblem, NotFound
@@ -33,6 +33,7 @@ Kind = CurationAction.Kind
 CONFIRM_ABOVE = 100
 MOST_OPEN = 10
 LEASE = timedelta(seconds=30)
+BATCH_RETRY_AFTER = 30.0
 DRAIN_SECONDS = 10.0
 DRAINED_AT_ONCE = 100
 
@@ -73,9 +74,13 @@ def curate(
 
 
 def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns: object) -> CurationAction:
-    """The row of a new action. Raises TooManyActions."""
+    """The row of a new action. Raises TooManyActions, and TooManyBatches."""
     owner = Q(tenant_id=tenant.id) if tenant else Q(tenant=None)
-    if CurationAction.objects.filter(owner, state__in=OPEN).count() >= MOST_OPEN:
+    under_way = CurationAction.objects.filter(owner, state__in=OPEN)
+    if kind == Kind.BATCH:
+        if under_way.filter(kind=kind).count() >= MOST_OPEN:
+            raise TooManyBatches(params={"most": MOST_OPEN}, retry_after=BATCH_RETRY_AFTER)
+    elif under_way.exclude(kind=Kind.BATCH).count() >= MOST_OPEN:
         raise TooManyActions(params={"most": MOST_OPEN})
     return CurationAction.objects.create(
         kind=kind,
@@ -89,6 +94,10 @@ def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns:
 
 def cancel_action(action: CurationAction) -> CurationAction:
     """Do no more of it. What is done stays done; sounds that are being made for it alone are canceled."""
+    if action.kind == Kind.BATCH:
+        cancel_batch(action)
+        action.refresh_from_db()
+        return action
     if end_action(action, State.CANCELED):
         begun = CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.OPEN)
         for tenant_id, job_id in begun.values_list("tenant_id", "job_id"):
@@ -137,7 +146,7 @@ def _work_off(action: CurationAction, *, until: float | None = None) -> bool:
 
 def _portion(action: CurationAction) -> bool:
     """One portion; whether another one could follow at once."""
-    if action.kind in (Kind.REFRESH, Kind.WARM, Kind.MODEL_CHANGE):
+    if action.kind in (Kind.REFRESH, Kind.WARM, Kind.MODEL_CHANGE, Kind.BATCH):
         return make_portion(action)
     return _change_portion(action)
 

@@ -9,7 +9,8 @@ from django.db.models.functions import Length
 
 from synth.cache.policy import Subject, retention
 from synth.conf import conf
-from synth.models import CurationAction, Entry, WebhookDelivery, WebhookEvent
+from synth.models import CurationAction, CurationLine, Entry, WebhookDelivery, WebhookEvent
+from synth.models.batches import batches
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.service.catalogue import LONG_AGO
@@ -23,6 +24,8 @@ ACTIONS_KEPT = timedelta(days=90)
 EVENTS_KEPT = timedelta(days=30)
 # With a delivery that was given up: it may be wanted still.
 GIVEN_UP_KEPT = timedelta(days=90)
+BATCHES_KEPT = timedelta(days=30)
+LINES = 5_000
 
 
 class _Place:
@@ -37,6 +40,7 @@ def sweep_storage() -> None:
     forget_purged()
     forget_actions()
     forget_events()
+    forget_batches()
     sweep_objects()
 
 
@@ -64,6 +68,7 @@ def forget_purged() -> int:
 
 def forget_actions() -> int:
     old = CurationAction.objects.filter(state__in=ENDED, ended_at__lt=database_now() - ACTIONS_KEPT)
+    old = old.exclude(kind=CurationAction.Kind.BATCH)
     return CurationAction.objects.filter(id__in=list(old.values_list("id", flat=True)[:20])).delete()[0]
 
 
@@ -76,6 +81,19 @@ def forget_events() -> int:
     wanted = WebhookDelivery.objects.filter(Q(state__in=OPEN) | given_up, event_id=OuterRef("id"))
     ids = list(old.exclude(Exists(wanted)).order_by("id").values_list("id", flat=True)[:BATCH])
     return WebhookEvent.objects.filter(id__in=ids).delete()[0]
+
+
+def forget_batches() -> int:
+    """Delete ended batches with their lines, which are many: a part of them at a time."""
+    old = CurationAction.objects.filter(
+        kind=CurationAction.Kind.BATCH, state__in=ENDED, ended_at__lt=database_now() - BATCHES_KEPT
+    )
+    ids = list(old.values_list("id", flat=True)[:20])
+    lines = list(CurationLine.objects.filter(action__in=ids).order_by().values_list("id", flat=True)[:LINES])
+    deleted = sum(CurationLine.objects.filter(id__in=part).delete()[0] for part in batches(lines))
+    if len(lines) < LINES:
+        deleted += CurationAction.objects.filter(id__in=ids).delete()[0]
+    return deleted
 
 
 def _columns(rows: QuerySet[Entry]) -> QuerySet[Entry]:

@@ -1,4 +1,4 @@
-"""Has sounds made for refreshes, warmings and changes of a model, below all other work: line by line, a few at a time.
+"""Has sounds made for batches, refreshes, warmings and changes of a model: line by line, a few at a time.
 
 The line's row is the truth: it names the job before that exists, so a worker that dies loses none and doubles none.
 """
@@ -7,22 +7,26 @@ from dataclasses import replace
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from synth import wiring
 from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
 from synth.fields import Fields
 from synth.keys import rendition_key
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry, Job
-from synth.models.states import OPEN, Priority, State
+from synth.models.states import ENDED, OPEN, Priority, State
+from synth.service.accounting import record_restored
+from synth.service.batch_items import request_of
 from synth.service.catalogue import fresh_rendition
-from synth.service.curation_events import end_action
+from synth.service.endings import cancel_job
+from synth.service.made_already import note_made
 from synth.service.model_change import as_spoken_now, carry_pin, rank
+from synth.service.progress import end_action, end_line, end_line_as
 from synth.service.selection import Selection
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import Snapshot, load
 from synth.spec import FIELDS, SpeechRequest, read_request
-from synth.stored import spec_of
+from synth.stored import of_entry, spec_of
 from synth.types import CacheMode
 from tenants.errors import NotFound
 from tenants.ids import new_id
@@ -33,6 +37,7 @@ Kind = CurationAction.Kind
 Outcome = CurationLine.Outcome
 # Of one action: what may be open at a time, what one portion begins, and entries that become lines at a time.
 MOST_OPEN = 50
+MOST_OPEN_OF_BATCH = 200
 PORTION = 20
 EXPANDED = 200
 # A refresh of so few is somebody who waits for it.
@@ -58,15 +63,14 @@ def make_portion(action: CurationAction) -> bool:
     if action.kind == Kind.MODEL_CHANGE:
         rank(action)
     more = _expand(action)
-    for line in _lines(action, Outcome.OPEN)[:MOST_OPEN]:
-        portion.settle(line)
-    room = MOST_OPEN - _lines(action, Outcome.OPEN).count()
+    portion.settle()
+    room = portion.most_open - _lines(action, Outcome.OPEN).count()
     begun = [portion.begin(line) for line in _lines(action, Outcome.WAITING)[: min(room, PORTION)]]
     unfinished = (
         more or CurationLine.objects.filter(action=action, outcome__in=(Outcome.OPEN, Outcome.WAITING)).exists()
     )
     if unfinished:
-        CurationAction.objects.filter(id=action.id, state__in=OPEN).update(state=State.RUNNING)
+        CurationAction.objects.filter(id=action.id, state=State.QUEUED).update(state=State.RUNNING)
     else:
         end_action(action, State.SUCCEEDED)
     return unfinished and room > 0 and all(begun) and bool(begun or more)
@@ -91,19 +95,23 @@ class _Portion:
         self._action = action
         self._snapshots: dict[UUID, Snapshot | None] = {}
         self._is_ours = action.kind == Kind.MODEL_CHANGE
+        self._is_batch = action.kind == Kind.BATCH
+        self.most_open = MOST_OPEN_OF_BATCH if self._is_batch else MOST_OPEN
         small = action.kind == Kind.REFRESH and action.matched <= SMALL
-        self._priority = Priority.BATCH if small else Priority.REWARM
+        self._priority = Priority.BATCH if small or self._is_batch else Priority.REWARM
 
-    def settle(self, line: CurationLine) -> None:
-        """Note how the line's job ended, if it has. One without a job lost its worker just before that."""
-        job = Job.objects.select_related("rendering").filter(id=line.job_id).first() if line.job_id else None
-        if job is None:
-            self._submit(line)
-        elif job.state == State.SUCCEEDED:
-            self._keep_pin(line, job.rendering.entry_id)
-            _end(line, Outcome.DONE)
-        elif job.state not in OPEN:
-            _end(line, Outcome.FAILED, code=job.error_code or job.state)
+    def settle(self) -> None:
+        """Note which jobs have ended, and how. A line without a job lost its worker just before that."""
+        lines = list(_lines(self._action, Outcome.OPEN)[: self.most_open])
+        jobs = Job.objects.select_related("rendering").in_bulk([line.job_id for line in lines if line.job_id])
+        for line in lines:
+            job = jobs.get(line.job_id) if line.job_id else None
+            if job is None:
+                self._submit(line)
+            elif job.state in ENDED:
+                if job.state == State.SUCCEEDED:
+                    self._keep_pin(line, job.rendering.entry_id)
+                end_line_as(self._action, line, job)
 
     def begin(self, line: CurationLine) -> bool:
         """False when nothing can be made at present."""
@@ -121,41 +129,75 @@ class _Portion:
     def _submit(self, line: CurationLine) -> None:
         try:
             self._queue(line)
-        except MadeMeanwhile as made:
-            self._keep_pin(line, made.entry.id)
-            _end(line, Outcome.CACHED)
         except LineFailed as failed:
-            _end(line, Outcome.FAILED, code=failed.code, detail=failed.detail)
+            self._fail(line, failed.code, failed.detail)
         except InvalidSpeech as refused:
             detail = "; ".join(f"{item.field}: {item.message % item.params}" for item in refused.fields)
-            _end(line, Outcome.FAILED, code=refused.code, detail=detail)
+            self._fail(line, refused.code, detail)
         except SpeechFailed as failure:
-            _end(line, Outcome.FAILED, code=failure.code)
+            self._fail(line, failure.code)
         except IntegrityError:  # another worker has queued this very line
             pass
+
+    def _fail(self, line: CurationLine, code: str, detail: str = "") -> None:
+        end_line(self._action, line, Outcome.FAILED, error_code=code, error_detail=detail[:1000])
 
     def _queue(self, line: CurationLine) -> None:
         snapshot = self._snapshot(line.tenant_id)
         request = self._request(line, snapshot)
+        caller = Caller(snapshot.tenant, self._action.api_key_id or NOBODY.id, frozenset())
         key = rendition_key(request.spec)
         retention = snapshot.retention_of(request.spec, request.category)
-        if not retention.store:
+        if not retention.store and not self._is_batch:
             raise LineFailed("never_cached")
-        if request.cache is CacheMode.USE:
+        entry = None
+        if request.cache is CacheMode.USE and retention.store:
             entry = fresh_rendition(snapshot.tenant, key, max_age=retention.max_age)
-            if entry is not None:
-                raise MadeMeanwhile(entry)
-        submit(
-            Caller(snapshot.tenant, self._action.api_key_id or NOBODY.id, frozenset()),
-            replace(request, wait=0, metadata={"action": self._action.public_id, "line": line.number}),
-            key=key,
-            max_units=snapshot.cards[request.spec.manner.engine].max_units,
-            request_id=self._action.request_id,
-            priority=self._priority,
-            retention=retention,
-            job_id=line.job_id,
-            accounted=self._is_ours,  # no tenant asked for it
-        )
+        try:
+            if entry is None:
+                submit(
+                    caller,
+                    self._marked(line, request),
+                    key=key,
+                    max_units=snapshot.cards[request.spec.manner.engine].max_units,
+                    request_id=self._action.request_id,
+                    priority=self._priority,
+                    retention=retention,
+                    job_id=line.job_id,
+                    accounted=self._is_ours,  # no tenant asked for it
+                )
+                self._cancel_if_canceled(line)
+        except MadeMeanwhile as made:
+            entry = made.entry
+        if entry is not None:
+            self._take(line, entry, caller=caller, request=request)
+
+    def _marked(self, line: CurationLine, request: SpeechRequest) -> SpeechRequest:
+        """As the job keeps it: nobody waits, and it tells where it comes from."""
+        mark = {"batch" if self._is_batch else "action": self._action.public_id, "line": line.number}
+        return replace(request, wait=0, metadata={**request.metadata, **mark})
+
+    def _take(self, line: CurationLine, entry: Entry, *, caller: Caller, request: SpeechRequest) -> None:
+        """What is there already. An item of a batch is a request that was answered from the cache."""
+        self._keep_pin(line, entry.id)
+        with transaction.atomic():
+            ended = end_line(self._action, line, Outcome.CACHED, entry_id=entry.id)
+            if ended and self._is_batch:
+                note_made(
+                    caller,
+                    self._marked(line, request),
+                    entry,
+                    request_id=self._action.request_id,
+                    job_id=line.job_id,
+                    priority=self._priority,
+                )
+                record_restored(caller, request, of_entry(entry), outcome="hit", request_id="")
+
+    def _cancel_if_canceled(self, line: CurationLine) -> None:
+        """The batch may have been canceled between the line and its job."""
+        if self._is_batch and not CurationLine.objects.filter(id=line.id, outcome=Outcome.OPEN).exists():
+            assert line.job_id is not None  # noqa: S101 - it was begun
+            cancel_job(TenantRef(line.tenant_id), line.job_id)
 
     def _request(self, line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
         if self._is_ours:
@@ -163,6 +205,8 @@ class _Portion:
             if request is None:
                 raise LineFailed(code)
             return request
+        if self._is_batch:
+            return request_of(line.payload or {}, snapshot)
         return _to_refresh(line, snapshot) if line.entry_id else _to_warm(line, snapshot)
 
     def _keep_pin(self, line: CurationLine, entry_id: UUID | None) -> None:
@@ -241,16 +285,3 @@ def _expand_entries(action: CurationAction) -> bool:
 
 def _lines(action: CurationAction, outcome: str) -> QuerySet[CurationLine]:
     return CurationLine.objects.filter(action=action, outcome=outcome).order_by("number")
-
-
-def _end(line: CurationLine, outcome: str, *, code: str = "", detail: str = "") -> None:
-    """Count a line that has ended, once. Those that failed stay, to be read."""
-    with transaction.atomic():
-        mine = CurationLine.objects.filter(id=line.id, outcome=Outcome.OPEN)
-        if outcome == Outcome.FAILED:
-            ended = mine.update(outcome=outcome, error_code=code, error_detail=detail[:1000])
-        else:
-            ended = mine.delete()[0]
-        if ended:
-            column = str(outcome)
-            CurationAction.objects.filter(id=line.action_id).update(**{column: F(column) + 1})

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from synth import cards, codec, wiring
 from synth.audio.encoding import encode_clip
-from synth.audio.pcm import CorruptAudio, from_flac, join, resample, set_loudness
+from synth.audio.pcm import CorruptAudio, Span, from_flac, join_timed, resample, set_loudness
 from synth.audio.stretching import stretch
 from synth.conf import conf
 from synth.errors import ObjectMissing, Permanent, WorkError
@@ -35,6 +35,7 @@ from synth.service.endings import (
 from synth.service.object_sweep import discard, rescue
 from synth.service.objects import read_intact
 from synth.service.purging import follow_purges
+from synth.service.sentence_times import rounded, stretched
 from synth.service.submission import open_syntheses, segments_of
 from synth.stored import STORED_FORMAT, audio_object, of_entry, spec_columns
 from synth.types import Clip, Pcm, Segment, Spec
@@ -85,8 +86,8 @@ def render(claim: Rendering) -> None:
             deadline=conf().deadline + len(spec.text) / 10,
             at_deadline=let_the_lease_run_out,
         ):
-            clip = _assemble(claim, spec)
-            _publish(claim, spec, clip)
+            clip, spans = _assemble(claim, spec)
+            _publish(claim, spec, clip, spans)
     except SegmentsLost as lost:
         keys = lost.keys - _on_their_way(claim, lost.keys)
         if keys:
@@ -101,14 +102,19 @@ def render(claim: Rendering) -> None:
     return None
 
 
-def _assemble(claim: Rendering, spec: Spec) -> Clip:
-    """Join, stretch, resample, set the loudness, encode: in this order every promise about the result holds."""
+def _assemble(claim: Rendering, spec: Spec) -> tuple[Clip, list[Span]]:
+    """Join, stretch, resample, set the loudness, encode: in this order every promise about the result holds.
+
+    With it, where in it each sentence is.
+    """
     output = spec.output
-    joined = join(_pieces(claim), pause_ms=output.pause_ms)
+    joined, spans = join_timed(_pieces(claim), pause_ms=output.pause_ms)
     if output.duration is not None:
+        spans = stretched(spans, output.duration / joined.duration)
         joined = stretch(joined, output.duration)
     levelled = set_loudness(resample(joined, output.sample_rate), output.loudness)
-    return encode_clip(levelled, format=output.format, sample_rate=output.sample_rate, bitrate=output.bitrate)
+    clip = encode_clip(levelled, format=output.format, sample_rate=output.sample_rate, bitrate=output.bitrate)
+    return clip, spans
 
 
 def _pieces(claim: Rendering) -> list[Pcm]:
@@ -137,7 +143,7 @@ def _parts(rendering_id: Any) -> QuerySet[RenderingPart, tuple[str, str]]:
     return RenderingPart.objects.filter(rendering_id=rendering_id).order_by("position").values_list("key", "digest")
 
 
-def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
+def _publish(claim: Rendering, spec: Spec, clip: Clip, spans: list[Span]) -> None:
     """Bytes to storage, fenced commit, cache, wake: always in this order."""
     tenant = TenantRef(claim.tenant_id)
     name = audio_object(tenant, clip.digest, clip.format)
@@ -151,7 +157,8 @@ def _publish(claim: Rendering, spec: Spec, clip: Clip) -> None:
         "duration": clip.duration,
         "sample_rate": clip.sample_rate,
     }
-    published = rendering_succeeded(claim, result, _entry(claim, spec, result) if claim.stored else None)
+    entry = _entry(claim, spec, result, spans) if claim.stored else None
+    published = rendering_succeeded(claim, result, entry)
     if published is None:
         logger.warning("rendering %s: the result of attempt %d came too late", claim.id, claim.attempt)
         discard(tenant, [(clip.digest, clip.format)])
@@ -169,7 +176,7 @@ def _fill(tenant: TenantRef, entry: Entry, clip: Clip, published: Published) -> 
     )
 
 
-def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
+def _entry(claim: Rendering, spec: Spec, result: dict[str, object], spans: list[Span]) -> Entry:
     return Entry(
         tenant_id=claim.tenant_id,
         kind=Entry.Kind.RENDITION,
@@ -179,7 +186,7 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object]) -> Entry:
         voice=spec.manner.voice,
         category=claim.category,
         made_at=database_now(),
-        provenance={"worker": claim.worker},
+        provenance={"worker": claim.worker, "sentences": rounded(spans)},
         **spec_columns(spec),
         **result,
     )

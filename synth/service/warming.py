@@ -36,7 +36,8 @@ def fail_unloaded() -> None:
     """The sweeper's part: lists whose process died before all their lines were stored. They were never accepted."""
     old = CurationAction.objects.filter(state=State.WAITING, created_at__lt=database_now() - LOADED_WITHIN)
     for action in old[:10]:
-        if CurationAction.objects.filter(id=action.id, state=State.WAITING).update(
-            state=State.FAILED, ended_at=database_now()
-        ):
+        mine = CurationAction.objects.filter(id=action.id, state=State.WAITING)
+        if action.kind == CurationAction.Kind.BATCH:
+            mine.delete()
+        elif mine.update(state=State.FAILED, ended_at=database_now()):
             CurationBlock.objects.filter(action=action).delete()

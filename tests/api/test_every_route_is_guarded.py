@@ -55,6 +55,14 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/speech/<str:speech_id>", "GET"): Case(SPEECH_READ),
     ("v1/speech/<str:speech_id>", "DELETE"): Case(SPEECH_WRITE),
     ("v1/speech/<str:speech_id>/audio", "GET"): Case(SPEECH_READ),
+    ("v1/batches", "GET"): Case(SPEECH_READ),
+    ("v1/batches", "POST"): Case(SPEECH_WRITE, 202, body={"items": [{"text": TEXT}]}),
+    ("v1/batches/<str:batch_id>", "GET"): Case(SPEECH_READ),
+    ("v1/batches/<str:batch_id>", "DELETE"): Case(SPEECH_WRITE),
+    ("v1/batches/<str:batch_id>/cancel", "POST"): Case(SPEECH_WRITE),
+    ("v1/batches/<str:batch_id>/items", "GET"): Case(SPEECH_READ),
+    ("v1/batches/<str:batch_id>/manifest", "GET"): Case(SPEECH_READ),
+    ("v1/batches/<str:batch_id>/audio.zip", "GET"): Case(SPEECH_READ),
     ("v1/cache/entries", "GET"): Case(CACHE_READ),
     ("v1/cache/purges", "POST"): Case(CACHE_WRITE, body=NOTHING),
     ("v1/cache/refreshes", "POST"): Case(CACHE_WRITE, 202, body=NOTHING),
@@ -132,6 +140,7 @@ def scope_of(case: tuple[str, str]) -> str:
 @pytest.fixture
 def finished(owner: Caller) -> Finished:
     """With an action, a voice and a webhook of the owner's, which have ids of their own."""
+    """With an action, a batch and a voice of the owner's, which have ids of their own."""
     ClonedVoice.objects.create(
         tenant=owner.member.tenant,
         name="the owner's voice",
@@ -145,6 +154,12 @@ def finished(owner: Caller) -> Finished:
     )
     done = finish(owner.member, {"text": OWNERS_TEXT, "category": "the owner's category"})
     CurationAction.objects.create(kind="purge", tenant=owner.member.tenant, state="succeeded")
+    batch = CurationAction.objects.create(
+        kind="batch", tenant=owner.member.tenant, state="succeeded", matched=1, metadata={"of": "the owner's batch"}
+    )
+    batch.lines.create(
+        number=1, tenant=owner.member.tenant, outcome="done", job_id=done.job.id, payload={"text": OWNERS_TEXT}
+    )
     LexiconWord.objects.create(tenant=owner.member.tenant, text="SQL", kind="alias", value="as the owner says it")
     deliver(owner.member, "https://the-owner.example/hook", state="failed")
     return done
@@ -153,7 +168,9 @@ def finished(owner: Caller) -> Finished:
 def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
     """What of the owner's this route could name."""
     if "action_id" in case[0]:
-        return [CurationAction.objects.get().public_id]
+        return [CurationAction.objects.get(kind="purge").public_id]
+    if "batch_id" in case[0]:
+        return [CurationAction.objects.filter(kind="batch").earliest("created_at").public_id]
     if "word_id" in case[0]:
         return [LexiconWord.objects.get().public_id]
     if "webhook_id" in case[0]:
@@ -269,6 +286,7 @@ def test_no_answer_to_a_stranger_holds_anything_of_the_owners(
         OWNERS_TEXT,
         "the owner's category",
         "the owner's voice",
+        "the owner's batch",
         "the owner's speaker",
         "the-owner.example",
         finished.job.tenant_id.hex,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from synth import service
 from synth.models import CurationAction, WebhookEvent
 from synth.service import Actor, EntryFilter, Selection
-from synth.service.curation_events import end_action
+from synth.service.progress import end_action
 from tests.synth.curation.conftest import Speaker
 
 TEXT = "One sentence."

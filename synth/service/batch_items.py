@@ -1,0 +1,114 @@
+"""One item of a batch: what it may say, and how it becomes a request. Read at the upload, and again when it is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from synth import wiring
+from synth.errors import InvalidSpeech
+from synth.fields import Fields
+from synth.snapshot import Snapshot
+from synth.spec import FIELDS, SpeechRequest, read_request
+from tenants.errors import FieldProblem
+from tenants.errors import untranslated as _
+
+CUSTOM_ID = "custom_id"
+SPEECH_FIELDS = FIELDS - {"wait", "delivery", "callback"}
+ITEM_FIELDS = SPEECH_FIELDS | {CUSTOM_ID}
+DEFAULT_FIELDS = SPEECH_FIELDS - {"text", "metadata"}
+MOST_CUSTOM_ID = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """As it was uploaded. `problem`: what was sent there cannot even be read."""
+
+    line: int
+    payload: Any = None
+    problem: FieldProblem | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadItem:
+    """What is stored of it: `payload` is that of a request, with the batch's defaults in it, or what is told of a
+
+    refusal. A refused one has an error.
+    """
+
+    line: int
+    payload: dict[str, Any]
+    error_code: str = ""
+    error_detail: str = ""
+
+
+class ItemReader:
+    """Judges the items of one batch, each on its own, by the tenant's settings of now."""
+
+    def __init__(self, snapshot: Snapshot, defaults: Mapping[str, Any]) -> None:
+        self._snapshot = snapshot
+        self._defaults = defaults
+        self._seen: set[str] = set()
+
+    def read(self, item: Item) -> ReadItem:
+        try:
+            if item.problem is not None:
+                raise _refusal(item.problem)
+            return ReadItem(line=item.line, payload=self._checked(item.payload))
+        except InvalidSpeech as refused:
+            return _refused(item, refused)
+
+    def _checked(self, payload: Any) -> dict[str, Any]:
+        fields = Fields(payload)
+        fields.refuse_unknown(ITEM_FIELDS)
+        custom_id = fields.text(CUSTOM_ID, default="", maximum=MOST_CUSTOM_ID)
+        fields.raise_if_wrong()
+        if custom_id and custom_id in self._seen:
+            fields.refuse(CUSTOM_ID, "not_unique", _("An earlier item of this batch has the same custom_id."))
+            fields.raise_if_wrong()
+        said = {**self._defaults, **{name: value for name, value in payload.items() if value is not None}}
+        request_of(said, self._snapshot)
+        self._seen.add(custom_id)
+        # The speaker leaves NULs of a text out; PostgreSQL stores none.
+        return said | {"text": said["text"].replace("\0", "")}
+
+
+def request_of(payload: Mapping[str, Any], snapshot: Snapshot) -> SpeechRequest:
+    """The request of a stored item. Raises InvalidSpeech and ServiceUnavailable."""
+    said = {name: value for name, value in payload.items() if name != CUSTOM_ID}
+    return read_request(said, snapshot, house=wiring.house())
+
+
+def told(problem: FieldProblem) -> dict[str, Any]:
+    """One wrong field, as the API tells it."""
+    message = problem.message % problem.params if problem.params else problem.message
+    body = {"field": problem.field, "code": problem.code, "message": message}
+    return body if problem.allowed is None else body | {"allowed": problem.allowed}
+
+
+def _refusal(problem: FieldProblem) -> InvalidSpeech:
+    return InvalidSpeech(problem.message, code=problem.code, params=problem.params, fields=(problem,))
+
+
+def _refused(item: Item, refused: InvalidSpeech) -> ReadItem:
+    problems = [told(problem) for problem in refused.fields]
+    custom_id = item.payload.get(CUSTOM_ID) if isinstance(item.payload, dict) else None
+    named = isinstance(custom_id, str) and len(custom_id) <= MOST_CUSTOM_ID
+    payload = {CUSTOM_ID: custom_id if named else "", "fields": problems}
+    detail = "; ".join(f"{problem['field']}: {problem['message']}" for problem in problems)
+    return ReadItem(
+        line=item.line,
+        payload=_without_nul(payload),
+        error_code=refused.code,
+        error_detail=_without_nul(detail)[:1000],
+    )
+
+
+def _without_nul(value: Any) -> Any:
+    """PostgreSQL stores no NUL, and a misspelt field's name may hold one."""
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    if isinstance(value, list):
+        return [_without_nul(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_nul(item) for name, item in value.items()}
+    return value

@@ -1,0 +1,110 @@
+"""Takes batches: every item is judged on its own and stored as a line, the good ones to be spoken.
+
+The API calls `create_batch`; `making.py` works the lines off, `progress.py` ends the batch, `batch_results.py` tells
+what came of it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from synth import wiring
+from synth.fields import Fields
+from synth.models import CurationAction, CurationLine
+from synth.models.states import State
+from synth.service.batch_items import Item, ItemReader, ReadItem
+from synth.service.callbacks import callback_of
+from synth.service.curation import Actor, open_action
+from synth.snapshot import load
+from tenants.errors import NotFound
+from tenants.errors import untranslated as _
+from tenants.types import TenantRef
+
+MOST_ITEMS = 10_000
+# Rows of one statement: SQLite has one writer at a time.
+STORED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOrder:
+    """What holds for a whole batch: `defaults` are fields of every item that does not say otherwise."""
+
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    callback: str = ""
+
+
+def create_batch(tenant: TenantRef, items: Iterable[Item], *, order: BatchOrder, actor: Actor) -> CurationAction:
+    """Have these spoken, below what somebody waits for. Whatever is raised, nothing of it stays.
+
+    Raises InvalidSpeech when there are no items, too many or none that can be read, and for a callback that is not
+    allowed; TooManyBatches; ServiceUnavailable while no engine has published a card. Passes on what `items` raises.
+    """
+    snapshot = load(tenant.id)
+    if snapshot is None:
+        raise NotFound
+    callback = callback_of(tenant, order.callback)
+    batch = open_action(
+        CurationAction.Kind.BATCH,
+        tenant=tenant,
+        actor=actor,
+        state=State.WAITING,
+        metadata=dict(order.metadata),
+        callback_id=callback.endpoint_id if callback else None,
+        callback_url=callback.url if callback else "",
+    )
+    try:
+        counted = _store(batch, tenant, items, ItemReader(snapshot, order.defaults))
+        CurationAction.objects.filter(id=batch.id, state=State.WAITING).update(state=State.QUEUED, **counted)
+    except BaseException:
+        CurationAction.objects.filter(id=batch.id).delete()
+        raise
+    batch.refresh_from_db()
+    wiring.doorbell().ring_curation()
+    return batch
+
+
+def _store(batch: CurationAction, tenant: TenantRef, items: Iterable[Item], reader: ItemReader) -> dict[str, int]:
+    """Lines of all items; how many there are, and how many of them were refused."""
+    total = refused = unread = 0
+    remaining = iter(items)
+    while some := list(islice(remaining, STORED_AT_ONCE)):
+        total += len(some)
+        _refuse_number(total)
+        unread += sum(item.problem is not None for item in some)
+        judged = [reader.read(item) for item in some]
+        refused += sum(bool(item.error_code) for item in judged)
+        CurationLine.objects.bulk_create([_line(batch, tenant, item) for item in judged])
+    if not total:
+        _refuse_number(total)
+    if unread == total:
+        raise _refusal(
+            "", "nothing_to_read", _("Not one item of this can be read: see what is said of its Content-Type.")
+        )
+    return {"matched": total, "refused": refused}
+
+
+def _line(batch: CurationAction, tenant: TenantRef, item: ReadItem) -> CurationLine:
+    outcome = CurationLine.Outcome.REFUSED if item.error_code else CurationLine.Outcome.WAITING
+    return CurationLine(
+        action=batch,
+        tenant_id=tenant.id,
+        number=item.line,
+        payload=item.payload,
+        outcome=outcome,
+        error_code=item.error_code,
+        error_detail=item.error_detail,
+    )
+
+
+def _refuse_number(total: int) -> None:
+    if not 1 <= total <= MOST_ITEMS:
+        message = _("A batch has 1 to %(maximum)s items.")
+        raise _refusal("items", "out_of_range", message, maximum=MOST_ITEMS)
+
+
+def _refusal(name: str, code: str, message: str, **params: Any) -> Exception:
+    problems = Fields({})
+    problems.refuse(name, code, message, allowed=params or None, **params)
+    return problems.problem()
