@@ -18,6 +18,7 @@ from synth.api.curation_serializers import (
     EntryQuery,
     FailedLineSerializer,
 )
+from synth.api.idempotent import IDEMPOTENCY, once
 from synth.api.paging import InOrder, NewestFirst
 from synth.api.presenting import audio_members, utc
 from synth.api.serializers import refusals
@@ -76,12 +77,13 @@ class _Curate(APIView):
 def _curation(operation_id: str) -> Any:
     return extend_schema(
         operation_id=operation_id,
+        parameters=IDEMPOTENCY,
         request=CurationRequestSerializer,
         responses={
             200: ActionSerializer,
             202: ActionSerializer,
             (200, "application/json; dry_run"): CountSerializer,
-            **refusals(400, 401, 403, 404, 409, 415, 422),
+            **refusals(400, 401, 403, 404, 409, 413, 415, 422),
         },
     )
 
@@ -90,6 +92,7 @@ class Purges(_Curate):
     kind = Kind.PURGE
 
     @_curation("purge")
+    @once
     def post(self, request: Request) -> Response:
         """Take sounds out of the cache, renditions with their sentences. URLs already given out go on working."""
         return self.answer(request)
@@ -99,6 +102,7 @@ class Refreshes(_Curate):
     kind = Kind.REFRESH
 
     @_curation("refresh")
+    @once
     def post(self, request: Request) -> Response:
         """Make renditions anew; each is served as it was until its new sound passed the check."""
         return self.answer(request)
@@ -108,6 +112,7 @@ class Pins(_Curate):
     kind = Kind.PIN
 
     @_curation("pin")
+    @once
     def post(self, request: Request) -> Response:
         """Keep sounds for good: they never expire."""
         return self.answer(request)
@@ -117,6 +122,7 @@ class Unpins(_Curate):
     kind = Kind.UNPIN
 
     @_curation("unpin")
+    @once
     def post(self, request: Request) -> Response:
         """Let sounds expire again."""
         return self.answer(request)

@@ -5,11 +5,13 @@ from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
+from synth.service.idempotency import KeptAnswer, Repeatable, Undertaking, keep, let_go, undertake
 from synth.service.lexicon import delete_word, save_word
 from synth.service.missing import judge_misses
 from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
+from synth.service.replaying import heard_again
 from synth.service.selection import EntryFilter, Selection
 from synth.service.speaking import Speech, cancel, recall, remake, signed_url, speak
 from synth.service.sweeping import sweep
@@ -24,10 +26,13 @@ __all__ = [
     "EntryFilter",
     "Explanation",
     "Inquiry",
+    "KeptAnswer",
     "Question",
+    "Repeatable",
     "Selection",
     "Speech",
     "StaleSnapshot",
+    "Undertaking",
     "Visit",
     "VoiceOrder",
     "cancel",
@@ -44,8 +49,11 @@ __all__ = [
     "drain_usage",
     "drain_voices",
     "explain_request",
+    "heard_again",
     "is_fresh",
     "judge_misses",
+    "keep",
+    "let_go",
     "recall",
     "remake",
     "save_policy",
@@ -56,6 +64,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "undertake",
     "voice_url",
     "warm",
 ]

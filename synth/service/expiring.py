@@ -13,6 +13,7 @@ from synth.models import CurationAction, Entry
 from synth.models.clock import database_now
 from synth.models.states import ENDED
 from synth.service.catalogue import LONG_AGO
+from synth.service.idempotency import forget_requests
 from synth.service.object_sweep import discard, sweep_objects
 from synth.snapshot import Snapshot, load
 from tenants.types import TenantRef
@@ -32,6 +33,7 @@ def sweep_storage() -> None:
     expire_entries()
     forget_purged()
     forget_actions()
+    forget_requests()
     sweep_objects()
 
 

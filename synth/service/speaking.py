@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.db.models import QuerySet
 
 from synth import codec, metrics, wiring
@@ -71,6 +71,9 @@ def speak(visit: Visit, inquiry: Inquiry) -> Speech:
     be read.
     """
     ends_at = time.monotonic() + inquiry.request.wait
+    left = _left_behind(visit)
+    if left is not None:
+        return _deliver_job(_wait_for(left, ends_at - time.monotonic()), inquiry.request)
     if not inquiry.uses_cache:
         admit(visit)
         return _make(visit, inquiry, ends_at=ends_at)
@@ -96,6 +99,11 @@ def recall(visit: Visit, inquiry: Inquiry) -> Speech | None:
     Raises RateLimited, and ServiceUnavailable when its audio cannot be read.
     """
     return _heard(visit, inquiry, glance(visit, inquiry))
+
+
+def _left_behind(visit: Visit) -> Job | None:
+    """The job of an earlier try of this very request, whose process did not live to answer."""
+    return next(iter(_job(job_id=visit.job_id)), None) if visit.job_id else None
 
 
 def _boarded(visit: Visit, inquiry: Inquiry) -> AbstractContextManager[Flight | None]:
@@ -125,16 +133,23 @@ def _landed(flight: Flight, ends_at: float) -> bool:
 def _make(visit: Visit, inquiry: Inquiry, *, ends_at: float) -> Speech:
     """Have it made, and wait for it until then."""
     request = replace(inquiry.request, wait=max(0.0, ends_at - time.monotonic()))
-    job = submit(
-        visit.caller,
-        request,
-        key=inquiry.key,
-        max_units=visit.snapshot.cards[request.spec.manner.engine].max_units,
-        request_id=visit.request_id,
-        retention=inquiry.retention,
-        accounted=visit.admission.recorded,  # as a hit whose audio then was lost
-        degraded=visit.admission.degraded,
-    )
+    try:
+        job = submit(
+            visit.caller,
+            request,
+            key=inquiry.key,
+            max_units=visit.snapshot.cards[request.spec.manner.engine].max_units,
+            request_id=visit.request_id,
+            retention=inquiry.retention,
+            job_id=visit.job_id,
+            accounted=visit.admission.recorded,  # as a hit whose audio then was lost
+            degraded=visit.admission.degraded,
+        )
+    except IntegrityError:  # two tries of one request, of which another was faster
+        left = _left_behind(visit)
+        if left is None:
+            raise
+        job = left
     return _deliver_job(_wait_for(job, request.wait), request)
 
 
