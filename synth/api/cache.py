@@ -1,6 +1,7 @@
 """Curating the cache: what is stored, purges, refreshes, pins, and how far each is. Lists to warm are in `warm.py`."""
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,7 +19,7 @@ from synth.api.curation_serializers import (
     EntryQuery,
     FailedLineSerializer,
 )
-from synth.api.idempotent import IDEMPOTENCY, once
+from synth.api.idempotent import IDEMPOTENCY, carried_out_once, digest_of_body
 from synth.api.paging import InOrder, NewestFirst
 from synth.api.presenting import audio_members, utc
 from synth.api.serializers import refusals
@@ -64,13 +65,20 @@ class _Curate(APIView):
     serializer_class = ActionSerializer
 
     def answer(self, request: Request) -> Response:
+        return carried_out_once(
+            request, lambda action_id: self._curate(request, action_id), digest=lambda: digest_of_body(request)
+        )
+
+    def _curate(self, request: Request, action_id: UUID | None) -> Response:
         tenant = caller_of(request).tenant
         fields = Fields(request.data)
         selection, expected, dry_run = read_order(fields)
         if dry_run:
             matched = service.count_matching(self.kind, selection, tenant=tenant)
             return Response({"object": "count", "kind": self.kind, "matched": matched})
-        action = service.curate(self.kind, selection, tenant=tenant, actor=actor_of(request), expected=expected)
+        action = service.curate(
+            self.kind, selection, tenant=tenant, actor=actor_of(request), expected=expected, action_id=action_id
+        )
         return action_response(action)
 
 
@@ -92,7 +100,6 @@ class Purges(_Curate):
     kind = Kind.PURGE
 
     @_curation("purge")
-    @once
     def post(self, request: Request) -> Response:
         """Take sounds out of the cache, renditions with their sentences. URLs already given out go on working."""
         return self.answer(request)
@@ -102,7 +109,6 @@ class Refreshes(_Curate):
     kind = Kind.REFRESH
 
     @_curation("refresh")
-    @once
     def post(self, request: Request) -> Response:
         """Make renditions anew; each is served as it was until its new sound passed the check."""
         return self.answer(request)
@@ -112,7 +118,6 @@ class Pins(_Curate):
     kind = Kind.PIN
 
     @_curation("pin")
-    @once
     def post(self, request: Request) -> Response:
         """Keep sounds for good: they never expire."""
         return self.answer(request)
@@ -122,7 +127,6 @@ class Unpins(_Curate):
     kind = Kind.UNPIN
 
     @_curation("unpin")
-    @once
     def post(self, request: Request) -> Response:
         """Let sounds expire again."""
         return self.answer(request)

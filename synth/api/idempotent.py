@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import wraps
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils.translation import get_language
@@ -76,14 +77,19 @@ def repeatable(request: HttpRequest, tenant: TenantRef, *, digest: bytes) -> Rep
 
 
 def carried_out_once(
-    request: Request, carry_out: Callable[[], Response], *, digest: Callable[[], bytes], lease: timedelta = LEASE
+    request: Request,
+    carry_out: Callable[[UUID | None], Response],
+    *,
+    digest: Callable[[], bytes],
+    lease: timedelta = LEASE,
 ) -> Response:
     """The answer of `carry_out`, or the one that an equal request had. `digest` is asked where there is a key.
 
-    Nothing but success is kept: whatever is raised lets the key go. `lease` is what carrying it out may take.
+    Nothing but success is kept: whatever is raised lets the key go. `lease` is what carrying it out may take. It is
+    given an id that is the same when it is tried again, as its process died; what is made may bear it. None: no key.
     """
     if HEADER not in request.headers:
-        return carry_out()
+        return carry_out(None)
     plain = request._request  # noqa: SLF001 - shared with the plain view of speech
     wanted = repeatable(plain, caller_of(request).tenant, digest=digest())
     assert wanted is not None  # noqa: S101 - the header is there
@@ -91,7 +97,7 @@ def carried_out_once(
     if isinstance(begun, KeptAnswer):
         return Response(begun.body, status=begun.status, headers={**begun.headers, REPLAYED: "true"})
     try:
-        response = carry_out()
+        response = carry_out(begun.id)
     except Exception as error:
         service.let_go(begun, error)
         raise
@@ -100,13 +106,17 @@ def carried_out_once(
 
 
 def once(post: Callable[..., Response]) -> Callable[..., Response]:
-    """Decorates the `post` of a view that takes a small body."""
+    """Decorates the `post` of a view that takes a small body, and does no harm when a death has it done twice."""
 
     @wraps(post)
     def answer(view: Any, request: Request) -> Response:
-        return carried_out_once(request, lambda: post(view, request), digest=lambda: sha256(request.body).digest())
+        return carried_out_once(request, lambda _id: post(view, request), digest=lambda: digest_of_body(request))
 
     return answer
+
+
+def digest_of_body(request: Request) -> bytes:
+    return sha256(request.body).digest()
 
 
 def _kept_headers(response: Response) -> dict[str, str]:

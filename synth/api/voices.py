@@ -60,7 +60,7 @@ class Voices(APIView):
     def post(self, request: Request) -> Response:
         """Upload a sound to speak like: 202, and ready soon; 200 with the voice that was made of this file before."""
         _refuse_unread(request)
-        return carried_out_once(request, lambda: self._create(request), digest=lambda: digest_of(request.data))
+        return carried_out_once(request, lambda _id: self._create(request), digest=lambda: digest_of(request.data))
 
     def _create(self, request: Request) -> Response:
         order, upload = read_voice(request.data, selectors.cards_by_preference())

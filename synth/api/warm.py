@@ -102,10 +102,12 @@ class Warmings(APIView):
         if not 1 <= len(lines) <= MOST_LINES:
             message = _("A list has 1 to %(maximum)s lines; this one has %(length)s.")
             raise _refusal("lines", "out_of_range", message, maximum=MOST_LINES, length=len(lines))
-        return carried_out_once(request, lambda: self._warm(request, lines), digest=lambda: _digest_of(lines))
-
-    def _warm(self, request: Request, lines: list[Any]) -> Response:
-        return action_response(service.warm(caller_of(request).tenant, lines, actor=actor_of(request)))
+        tenant, actor = caller_of(request).tenant, actor_of(request)
+        return carried_out_once(
+            request,
+            lambda action_id: action_response(service.warm(tenant, lines, actor=actor, action_id=action_id)),
+            digest=lambda: _digest_of(lines),
+        )
 
 
 def _digest_of(lines: list[Any]) -> bytes:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from synth.models import CurationAction, LexiconWord
+from synth.models import CurationAction, CurationBlock, LexiconWord
 from tests.api.caller import Caller, problem
-from tests.api.repeating import KEY, TEXT, told_before
+from tests.api.repeating import KEY, TEXT, die_before_the_answer_is_kept, told_before
 from tests.recordings import recording
 
 pytestmark = pytest.mark.django_db
@@ -37,6 +37,31 @@ def test_every_door_does_it_once(owner: Caller, path: str, body: dict[str, Any],
     assert rows.objects.count() == 1
     changed = {"lines": [{"text": "Other."}]} if "lines" in body else {"unknown": 1}
     assert problem(post(**changed))["code"] == "idempotency_key_reused"
+
+
+@pytest.mark.parametrize(("path", "body", "status", "rows"), DOORS, ids=[path for path, *_ in DOORS])
+def test_a_dead_process_leaves_nothing_that_is_done_again(
+    owner: Caller, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any], status: int, rows: Any
+) -> None:
+    def post() -> Any:
+        return owner.client.post(path, body, content_type="application/json", headers=KEY)
+
+    first = die_before_the_answer_is_kept(monkeypatch, post)
+    again = post()
+    assert (again.status_code in {status, 200}, told_before(again)) == (True, False)
+    assert again.json()["id"] == first.json()["id"]
+    assert rows.objects.count() == 1
+
+
+def test_a_list_of_which_not_all_was_stored_is_begun_anew(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    def post() -> Any:
+        body = {"lines": [{"text": TEXT}]}
+        return owner.client.post("/v1/cache/warmings", body, content_type="application/json", headers=KEY)
+
+    die_before_the_answer_is_kept(monkeypatch, post)
+    CurationAction.objects.update(state="waiting")
+    assert (post().status_code, CurationBlock.objects.count()) == (202, 1)
+    assert CurationAction.objects.get().state == "queued"
 
 
 def test_a_refusal_of_another_door_leaves_the_key_free(owner: Caller) -> None:
