@@ -22,6 +22,9 @@ from synth.spec import DEFAULT_WAIT, MAX_WAIT, SpeechRequest
 from synth.types import Delivery, StoredAudio
 from tenants.errors import Problem
 
+# What is kept of a problem, beside its status.
+FAILURE = ("title", "code", "detail", "params", "retry_after", "members")
+
 
 class Told(NamedTuple):
     """An answer, and what it was made of."""
@@ -83,15 +86,7 @@ def _kept(told: Told, visit: Visit) -> KeptAnswer:
 
 def _kept_failure(problem: Problem) -> KeptAnswer:
     """As values, so that each caller is told in its own language."""
-    told = {
-        "title": problem.title,
-        "code": problem.code,
-        "detail": problem.detail,
-        "params": problem.params,
-        "retry_after": problem.retry_after,
-        "members": problem.members,
-    }
-    return KeptAnswer(status=problem.status, body={"failed": told})
+    return KeptAnswer(status=problem.status, body={"failed": {name: getattr(problem, name) for name in FAILURE}})
 
 
 def _again(kept: KeptAnswer, visit: Visit) -> HttpResponse:
@@ -100,24 +95,29 @@ def _again(kept: KeptAnswer, visit: Visit) -> HttpResponse:
     if "pending" in kept.body:
         answer = json_answer(kept.body["pending"], visit)
     else:
-        answer = _finished_again(visit, **kept.body["finished"])
+        answer = _finished_again(kept.body["finished"], visit)
     headers = {**answer.headers, **kept.headers, REPLAYED: "true"}
     return HttpResponse(answer.body, headers=headers, status=kept.status)
 
 
-def _finished_again(visit: Visit, *, members: dict[str, Any], stored: dict[str, Any], form: str) -> Answer:
-    known = codec.from_json(StoredAudio, stored)
-    sound, audio = service.heard_again(visit.caller, known, with_bytes=form != Delivery.URL)
-    members |= audio_members(sound)
+def _finished_again(sound: dict[str, Any], visit: Visit) -> Answer:
+    stored, form = codec.from_json(StoredAudio, sound["stored"]), sound["form"]
+    stored, audio = service.heard_again(visit.caller, stored, with_bytes=form != Delivery.URL)
+    members = sound["members"] | audio_members(stored)
     if form == Delivery.BINARY:
         assert audio is not None  # noqa: S101
-        return binary_answer(members, sound, audio, visit)
-    return json_answer(members | sound_members(visit.snapshot.tenant, sound, audio), visit)
+        return binary_answer(members, stored, audio, visit)
+    return json_answer(members | sound_members(visit.snapshot.tenant, stored, audio), visit)
 
 
 def _failure_again(kept: KeptAnswer) -> Replayed:
-    told = dict(kept.body["failed"])
-    title = told.pop("title")
-    problem = Replayed(**told)
-    problem.status, problem.title = kept.status, title
+    told = kept.body["failed"]
+    problem = Replayed(
+        told["detail"],
+        code=told["code"],
+        params=told["params"],
+        retry_after=told["retry_after"],
+        members=told["members"],
+    )
+    problem.status, problem.title = kept.status, told["title"]
     return problem
