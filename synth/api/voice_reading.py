@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 from django.core.files.uploadedfile import UploadedFile
-from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
@@ -52,7 +51,7 @@ def read_voice(payload: Any, cards: Sequence[EngineCard]) -> tuple[VoiceOrder, A
     return order, upload
 
 
-def digest_of(form: QueryDict) -> bytes:
+def digest_of(form: Any) -> bytes:
     """Of what a form says: its boundary, the order of its fields and the name of the file do not matter."""
     digest = sha256()
     for name, values in sorted(form.lists()):
@@ -62,9 +61,9 @@ def digest_of(form: QueryDict) -> bytes:
     return digest.digest()
 
 
-def _digest_of_value(value: str | UploadedFile) -> bytes:
-    if isinstance(value, str):
-        return sha256(value.encode(errors="surrogatepass")).digest()
+def _digest_of_value(value: Any) -> bytes:
+    if not isinstance(value, UploadedFile):
+        return sha256(str(value).encode(errors="surrogatepass")).digest()
     digest = sha256(b"file\0")
     for chunk in value.chunks():
         digest.update(chunk)

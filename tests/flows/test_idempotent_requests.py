@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -40,8 +41,10 @@ def jobs(stack: Stack) -> int:
 
 
 def ask(stack: Stack, body: dict[str, Any], *, key: str) -> httpx.Response:
+    """With the very bytes that `crowd` sends."""
+    headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
     with stack.client() as client:
-        return client.post("/v1/speech", json=body, headers={"Idempotency-Key": key})
+        return client.post("/v1/speech", content=json.dumps(body).encode(), headers=headers)
 
 
 def pass_the_leases(stack: Stack) -> None:
