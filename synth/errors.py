@@ -112,6 +112,34 @@ class DeliveryRunning(Problem):
     detail = _("This delivery is being sent just now.")
 
 
+class BadIdempotencyKey(Problem):
+    status = 400
+    code = "bad_idempotency_key"
+    title = _("Bad idempotency key")
+    detail = _(
+        "Idempotency-Key must be 1 to %(maximum)s visible ASCII characters, bare or as a quoted string; in a bare one "
+        "there is no quotation mark and no backslash."
+    )
+
+
+class IdempotencyKeyReused(Problem):
+    status = 422
+    code = "idempotency_key_reused"
+    title = _("Idempotency key used before")
+    detail = _("This Idempotency-Key stands for another request of the last 24 hours. Take a new one for each request.")
+
+
+class IdempotencyInProgress(Problem):
+    status = 409
+    code = "idempotency_in_progress"
+    title = _("Still being carried out")
+    detail = _("The first request with this Idempotency-Key is still being carried out. Send it again in a moment.")
+
+
+class Replayed(Problem):
+    """A failure that was told before, told again to who sends the same request with the same `Idempotency-Key`."""
+
+
 class ConsentRequired(InvalidRequest):
     """No voice is cloned unless somebody is named who allowed it."""
 

@@ -60,6 +60,18 @@ class Join(StrEnum):
     RENDERING = "rendering"
 
 
+class Repetition(StrEnum):
+    """What a request with an `Idempotency-Key` was: carried out, or resumed where its process had died; answered as
+    before; or refused, as the first one still ran or the key stood for another one.
+    """
+
+    FIRST = "first"
+    RESUMED = "resumed"
+    REPLAYED = "replayed"
+    IN_PROGRESS = "in_progress"
+    REUSED = "reused"
+
+
 class RunEnd(StrEnum):
     """How a run of an engine ended. REFUSED is a sound that did not pass the check; LATE one whose claim was lost."""
 
@@ -86,6 +98,9 @@ MISS_SECONDS = Histogram(
 )
 HIT_CHARACTERS = Counter("refrain_hit_characters", "Characters of the texts of hits.", ["engine"])
 JOINS = Counter("refrain_single_flight_joins", "Requests that joined work which was under way.", ["where"])
+IDEMPOTENT_REQUESTS = Counter(
+    "refrain_idempotent_requests", "Requests with an Idempotency-Key, by what became of them.", ["outcome"]
+)
 SEGMENTS_REUSED = Counter("refrain_segments_reused", "Sentences of misses that no engine had to speak.")
 SEGMENTS_NEEDED = Counter("refrain_segments_needed", "Sentences of misses that an engine has to speak.")
 REDIS_SECONDS = Histogram("refrain_redis_seconds", "Round trips of the cache to Redis.", buckets=REDIS_BUCKETS)
@@ -143,6 +158,11 @@ def ended(outcome: Outcome) -> None:
 
 def joined(where: Join) -> None:
     _joins[where]()
+
+
+def repetition(outcome: Repetition) -> None:
+    """A request with an `Idempotency-Key` came."""
+    IDEMPOTENT_REQUESTS.labels(outcome).inc()
 
 
 def planned(*, spoken: int, reused: int) -> None:

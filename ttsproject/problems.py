@@ -12,7 +12,8 @@ from django.utils.translation import gettext
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from synth.errors import ServiceUnavailable
+from synth.api.idempotent import REPLAYED
+from synth.errors import Replayed, ServiceUnavailable
 from tenants.authentication import CHALLENGE
 from tenants.context import request_id
 from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem, UnsupportedMediaType
@@ -200,4 +201,6 @@ def _headers(problem: Problem) -> dict[str, str]:
         headers["Retry-After"] = str(max(1, ceil(problem.retry_after)))  # whole seconds; never too early
     if isinstance(problem, RateLimited):
         headers |= header_fields(problem.allowances)
+    if isinstance(problem, Replayed):
+        headers[REPLAYED] = "true"
     return headers

@@ -1,5 +1,6 @@
 """The answers to `POST /v1/speech` as headers and bytes; its two doors, `express.py` and `speech.py`, give the same."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -7,7 +8,7 @@ import orjson
 from synth.api.presenting import RETRY_AFTER, job_path, pending_body, speech_body
 from synth.service import Speech, Visit
 from synth.spec import SpeechRequest
-from synth.types import Delivery
+from synth.types import Delivery, StoredAudio
 from tenants.limits import header_fields
 
 
@@ -19,38 +20,39 @@ class Answer(NamedTuple):
 def finished_answer(spoken: Speech, visit: Visit, asked: SpeechRequest) -> Answer:
     """JSON with a URL or inline audio, or the audio itself."""
     if asked.delivery is Delivery.BINARY:
-        return _binary(spoken, visit, asked)
+        assert spoken.stored is not None  # noqa: S101
+        assert spoken.audio is not None  # noqa: S101
+        members = {"id": spoken.id, "characters": asked.characters, "cache": spoken.cache_status, "age": spoken.age}
+        return binary_answer(members, spoken.stored, spoken.audio, visit)
     body = speech_body(
         spoken, visit.snapshot.tenant, spec=asked.spec, delivery=asked.delivery, request_id=visit.request_id
     )
-    return _json(body, visit)
+    return json_answer(body, visit)
 
 
 def pending_answer(spoken: Speech, visit: Visit) -> Answer:
     assert spoken.job is not None  # noqa: S101 - what is not stored is a job
-    answer = _json(pending_body(spoken.job, visit.request_id), visit)
+    answer = json_answer(pending_body(spoken.job, visit.request_id), visit)
     answer.headers.update({"Location": job_path(spoken.job), "Retry-After": str(RETRY_AFTER)})
     return answer
 
 
-def _binary(spoken: Speech, visit: Visit, asked: SpeechRequest) -> Answer:
-    stored, audio = spoken.stored, spoken.audio
-    assert stored is not None  # noqa: S101
-    assert audio is not None  # noqa: S101
+def binary_answer(members: Mapping[str, Any], stored: StoredAudio, audio: bytes, visit: Visit) -> Answer:
+    """`members` are those of the JSON of a speech."""
     headers = {
         "Content-Type": stored.media_type,
         "ETag": f'"{stored.digest}"',
-        "X-Speech-Id": spoken.id,
-        "X-Characters": str(asked.characters),
-        "X-Cache": spoken.cache_status,
+        "X-Speech-Id": members["id"],
+        "X-Characters": str(members["characters"]),
+        "X-Cache": members["cache"],
         "X-Audio-Duration": f"{stored.duration:.3f}",
-        "Age": str(int(spoken.age)),
+        "Age": str(int(members["age"])),
     }
-    if asked.spec.output.duration is not None:
+    if members["time_stretched"]:
         headers["X-Time-Stretched"] = "true"
     return Answer(headers | header_fields(visit.admission.allowances), audio)
 
 
-def _json(body: dict[str, Any], visit: Visit) -> Answer:
+def json_answer(body: Mapping[str, Any], visit: Visit) -> Answer:
     headers = {"Content-Type": "application/json"} | header_fields(visit.admission.allowances)
     return Answer(headers, orjson.dumps(body))

@@ -1,6 +1,7 @@
 """Curating the cache: what is stored, purges, refreshes, pins, and how far each is. Lists to warm are in `warm.py`."""
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,6 +19,7 @@ from synth.api.curation_serializers import (
     EntryQuery,
     FailedLineSerializer,
 )
+from synth.api.idempotent import IDEMPOTENCY, carried_out_once, digest_of_body
 from synth.api.paging import InOrder, NewestFirst
 from synth.api.serializers import refusals
 from synth.codec import utc
@@ -63,25 +65,33 @@ class _Curate(APIView):
     serializer_class = ActionSerializer
 
     def answer(self, request: Request) -> Response:
+        return carried_out_once(
+            request, lambda action_id: self._curate(request, action_id), digest=lambda: digest_of_body(request)
+        )
+
+    def _curate(self, request: Request, action_id: UUID | None) -> Response:
         tenant = caller_of(request).tenant
         fields = Fields(request.data)
         selection, expected, dry_run = read_order(fields)
         if dry_run:
             matched = service.count_matching(self.kind, selection, tenant=tenant)
             return Response({"object": "count", "kind": self.kind, "matched": matched})
-        action = service.curate(self.kind, selection, tenant=tenant, actor=actor_of(request), expected=expected)
+        action = service.curate(
+            self.kind, selection, tenant=tenant, actor=actor_of(request), expected=expected, action_id=action_id
+        )
         return action_response(action)
 
 
 def _curation(operation_id: str) -> Any:
     return extend_schema(
         operation_id=operation_id,
+        parameters=IDEMPOTENCY,
         request=CurationRequestSerializer,
         responses={
             200: ActionSerializer,
             202: ActionSerializer,
             (200, "application/json; dry_run"): CountSerializer,
-            **refusals(400, 401, 403, 404, 409, 415, 422),
+            **refusals(400, 401, 403, 404, 409, 413, 415, 422),
         },
     )
 

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from synth import selectors, service, wiring
+from synth.api.idempotent import IDEMPOTENCY
 from synth.api.paging import NewestFirst
 from synth.api.presenting import RETRY_AFTER, entry_body, job_body
 from synth.api.ranges import stream_object
@@ -54,12 +55,13 @@ class SpeechCollection(APIView):
 
     @extend_schema(
         operation_id="speak",
+        parameters=IDEMPOTENCY,
         request=SpeechRequestSerializer,
         responses={
             200: SpeechSerializer,
             (200, "audio/*"): OpenApiTypes.BINARY,
             202: PendingSpeechSerializer,
-            **refusals(400, 401, 403, 409, 413, 415, 422, 503),
+            **refusals(400, 401, 403, 404, 409, 413, 415, 422, 503),
         },
     )
     def post(self, request: Request) -> Response:

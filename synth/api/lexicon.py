@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from synth import selectors, service
+from synth.api.idempotent import IDEMPOTENCY, once
 from synth.api.paging import ByOffset
 from synth.api.serializers import Body, PronunciationSerializer, refusals
 from synth.codec import utc
@@ -52,9 +53,11 @@ class Lexicon(APIView):
 
     @extend_schema(
         operation_id="saveWord",
+        parameters=IDEMPOTENCY,
         request=WordRequestSerializer,
-        responses={200: WordSerializer, 201: WordSerializer, **refusals(400, 401, 403, 415, 422)},
+        responses={200: WordSerializer, 201: WordSerializer, **refusals(400, 401, 403, 409, 413, 415, 422)},
     )
+    @once
     def post(self, request: Request) -> Response:
         """Say how a word is to be said from now on; what you said of the same text and language before is forgotten."""
         row, is_new = service.save_word(caller_of(request).tenant, _word_of(request.data))

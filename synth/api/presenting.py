@@ -8,7 +8,7 @@ from synth.models import Entry, Job
 from synth.models.states import State
 from synth.service import Speech, url_members
 from synth.stored import audio_is_kept, audio_members, of_entry, of_job
-from synth.types import Delivery, Spec
+from synth.types import Delivery, Spec, StoredAudio
 from tenants.ids import public_id
 from tenants.types import TenantRef
 
@@ -21,7 +21,13 @@ def speech_body(
     """A finished speech. Inline audio is base64; everything else gets a temporary URL."""
     stored = speech.stored
     assert stored is not None  # noqa: S101 - only finished speech is presented
-    body = {
+    inline = speech.audio if delivery is Delivery.INLINE else None
+    return speech_members(speech, stored, spec=spec, request_id=request_id) | sound_members(tenant, stored, inline)
+
+
+def speech_members(speech: Speech, stored: StoredAudio, *, spec: Spec, request_id: str) -> dict[str, Any]:
+    """All but where the sound is."""
+    return {
         "id": speech.id,
         "object": "speech",
         "status": "succeeded",
@@ -37,9 +43,10 @@ def speech_body(
         "language": spec.manner.language,
         "request_id": request_id,
     }
-    if delivery is Delivery.INLINE and speech.audio is not None:
-        return body | {"audio": b64encode(speech.audio).decode()}
-    return body | url_members(tenant, stored)
+
+
+def sound_members(tenant: TenantRef, stored: StoredAudio, inline: bytes | None) -> dict[str, Any]:
+    return url_members(tenant, stored) if inline is None else {"audio": b64encode(inline).decode()}
 
 
 def pending_body(job: Job, request_id: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 What was answered here once is answered by `express.py` the next time.
 """
 
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -13,10 +14,11 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from synth import metrics, service, wiring
-from synth.api.answers import Answer, finished_answer, pending_answer
+from synth.api.answers import finished_answer, pending_answer
 from synth.api.express import Passage, count_hit, passage_of
 from synth.api.jobs import SpeechCollection
-from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
+from synth.api.speech_once import Told, speak_once
+from synth.errors import InvalidSpeech, Replayed, ServiceUnavailable, SpeechFailed
 from synth.metrics import Outcome
 from synth.service import Inquiry, StaleSnapshot, Visit
 from synth.snapshot import Snapshot
@@ -48,6 +50,8 @@ def speech(request: HttpRequest) -> HttpResponseBase:
     started = perf_counter()
     try:
         return _answer(request, started)
+    except Replayed:  # counted when it was told first
+        raise
     except Exception as error:
         metrics.ended(_outcome_of(error))
         raise
@@ -69,7 +73,10 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
         try:
             visit = _visit(snapshot, key, token, passage.admission)
             payload = _payload(request) if payload is None else payload
-            return _speak(visit, payload, passage, started=started)
+            speak = partial(_speak, payload=payload, passage=passage, started=started)
+            if "HTTP_IDEMPOTENCY_KEY" in request.META:
+                return speak_once(visit, request, payload, speak)
+            return speak(visit).response
         except StaleSnapshot:
             pass
         except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
@@ -102,13 +109,13 @@ def _payload(request: HttpRequest) -> Any:
         raise NotJson(params={"reason": str(error)}) from error
 
 
-def _speak(visit: Visit, payload: Any, passage: Passage, *, started: float) -> HttpResponse:
+def _speak(visit: Visit, *, payload: Any, passage: Passage, started: float) -> Told:
     asked = read_request(payload, visit.snapshot, house=wiring.house())
     inquiry = Inquiry.of(asked, visit.snapshot)
     spoken = service.speak(visit, inquiry)
     if spoken.stored is None:
         metrics.ended(Outcome.PENDING)
-        return _response(pending_answer(spoken, visit), 202)
+        return Told(pending_answer(spoken, visit), spoken, asked)
     answer = finished_answer(spoken, visit, asked)
     if inquiry.uses_cache:
         passage.answered = visit, inquiry, answer
@@ -117,11 +124,7 @@ def _speak(visit: Visit, payload: Any, passage: Passage, *, started: float) -> H
         count_hit(spoken, asked, seconds=seconds)
     else:
         metrics.made(seconds=seconds)
-    return _response(answer, 200)
-
-
-def _response(answer: Answer, status: int) -> HttpResponse:
-    return HttpResponse(answer.body, headers=answer.headers, status=status)
+    return Told(answer, spoken, asked)
 
 
 def _outcome_of(error: Exception) -> Outcome:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -48,6 +49,25 @@ def read_voice(payload: Any, cards: Sequence[EngineCard]) -> tuple[VoiceOrder, A
         name=name, engine=card.name, language=spoken, transcript=transcript, consent=_consent(fields.value("consent"))
     )
     return order, upload
+
+
+def digest_of(form: Any) -> bytes:
+    """Of what a form says: its boundary, the order of its fields and the name of the file do not matter."""
+    digest = sha256()
+    for name, values in sorted(form.lists()):
+        for value in values:
+            digest.update(sha256(name.encode(errors="surrogatepass")).digest())
+            digest.update(_digest_of_value(value))
+    return digest.digest()
+
+
+def _digest_of_value(value: Any) -> bytes:
+    if not isinstance(value, UploadedFile):
+        return sha256(str(value).encode(errors="surrogatepass")).digest()
+    digest = sha256(b"file\0")
+    for chunk in value.chunks():
+        digest.update(chunk)
+    return digest.digest()
 
 
 def _file(fields: Fields) -> Any:

@@ -13,9 +13,10 @@ from rest_framework.views import APIView
 
 from synth import selectors, service
 from synth.api.cache import actor_of
+from synth.api.idempotent import IDEMPOTENCY, carried_out_once
 from synth.api.paging import ByOffset
 from synth.api.serializers import EngineSerializer, refusals
-from synth.api.voice_reading import read_voice
+from synth.api.voice_reading import digest_of, read_voice
 from synth.api.voice_serializers import VoiceSerializer, VoiceUploadSerializer
 from synth.codec import utc
 from synth.conf import conf
@@ -48,6 +49,7 @@ class Voices(APIView):
 
     @extend_schema(
         operation_id="createVoice",
+        parameters=IDEMPOTENCY,
         request={"multipart/form-data": VoiceUploadSerializer},
         responses={
             200: VoiceSerializer,
@@ -58,6 +60,9 @@ class Voices(APIView):
     def post(self, request: Request) -> Response:
         """Upload a sound to speak like: 202, and ready soon; 200 with the voice that was made of this file before."""
         _refuse_unread(request)
+        return carried_out_once(request, lambda _id: self._create(request), digest=lambda: digest_of(request.data))
+
+    def _create(self, request: Request) -> Response:
         order, upload = read_voice(request.data, selectors.cards_by_preference())
         row, is_new = service.create_voice(caller_of(request).tenant, order, upload, actor=actor_of(request))
         body = own_voice_body(row, _card_of(row, selectors.cards()))

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ from synth import service
 from synth.api.cache import action_response, actor_of
 from synth.api.csv_lines import NOT_IN_CELLS, line_of, read_columns
 from synth.api.curation_serializers import ActionSerializer, WarmRequestSerializer
+from synth.api.idempotent import IDEMPOTENCY, carried_out_once
 from synth.api.serializers import refusals
 from synth.fields import Fields
 from synth.service.making import LINE_FIELDS
@@ -87,8 +89,9 @@ class Warmings(APIView):
 
     @extend_schema(
         operation_id="warm",
+        parameters=IDEMPOTENCY,
         request={"application/json": WarmRequestSerializer, "text/csv": OpenApiTypes.STR},
-        responses={202: ActionSerializer, **refusals(401, 403, 409, 413, 415, 422)},
+        responses={202: ActionSerializer, **refusals(400, 401, 403, 409, 413, 415, 422)},
     )
     def post(self, request: Request) -> Response:
         """Have a list spoken below all other work. Lines that are wrong are told of, and do not stop the others."""
@@ -98,7 +101,19 @@ class Warmings(APIView):
         if not 1 <= len(lines) <= MOST_LINES:
             message = _("A list has 1 to %(maximum)s lines; this one has %(length)s.")
             raise _refusal("lines", "out_of_range", message, maximum=MOST_LINES, length=len(lines))
-        return action_response(service.warm(caller_of(request).tenant, lines, actor=actor_of(request)))
+        tenant, actor = caller_of(request).tenant, actor_of(request)
+        return carried_out_once(
+            request,
+            lambda action_id: action_response(service.warm(tenant, lines, actor=actor, action_id=action_id)),
+            digest=lambda: _digest_of(lines),
+        )
+
+
+def _digest_of(lines: list[Any]) -> bytes:
+    digest = sha256()
+    for line in lines:
+        digest.update(orjson.dumps(line) + b"\n")
+    return digest.digest()
 
 
 def _without_nul(value: Any) -> Any:

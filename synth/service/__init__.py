@@ -19,6 +19,7 @@ from synth.service.endpoints import (
 )
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
+from synth.service.idempotency import KeptAnswer, Repeatable, Undertaking, keep, let_go, undertake
 from synth.service.lexicon import delete_word, save_word
 from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
@@ -28,6 +29,7 @@ from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
 from synth.service.rendering import drain_renderings
+from synth.service.replaying import heard_again
 from synth.service.selection import EntryFilter, Selection
 from synth.service.sending import drain_deliveries
 from synth.service.speaking import Speech, cancel, recall, remake, speak
@@ -49,10 +51,13 @@ __all__ = [
     "Explanation",
     "Inquiry",
     "ItemResult",
+    "KeptAnswer",
     "Question",
+    "Repeatable",
     "Selection",
     "Speech",
     "StaleSnapshot",
+    "Undertaking",
     "Visit",
     "VoiceOrder",
     "all_results",
@@ -80,8 +85,11 @@ __all__ = [
     "drain_voices",
     "enable_endpoint",
     "explain_request",
+    "heard_again",
     "is_fresh",
     "judge_misses",
+    "keep",
+    "let_go",
     "lines_of",
     "payload_of",
     "recall",
@@ -100,6 +108,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "undertake",
     "unfinished_of",
     "url_members",
     "voice_url",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
+from uuid import UUID
 
 from django.db.models import QuerySet
 
@@ -30,12 +31,16 @@ class StaleSnapshot(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """A request, by one snapshot of its tenant. The admission goes on when a later snapshot is asked."""
+    """A request, by one snapshot of its tenant. The admission goes on when a later snapshot is asked.
+
+    `job_id` is that of the job which it becomes, where that must be the same each time that it is tried.
+    """
 
     caller: Caller
     snapshot: Snapshot
     admission: Admission
     request_id: str
+    job_id: UUID | None = None
 
     def gate(self, owed: Mapping[str, int]) -> Gate:
         return Gate(

@@ -26,6 +26,7 @@ from synth.service.purging import CHUNK, follow_purges, going_along, purge_entri
 from synth.service.selection import Selection
 from tenants.errors import FieldProblem, NotFound
 from tenants.errors import untranslated as _
+from tenants.ids import new_id
 from tenants.types import TenantRef
 
 Kind = CurationAction.Kind
@@ -53,18 +54,28 @@ def count_matching(kind: str, selection: Selection, *, tenant: TenantRef | None)
 
 
 def curate(
-    kind: str, selection: Selection, *, tenant: TenantRef | None, actor: Actor, expected: int | None
+    kind: str,
+    selection: Selection,
+    *,
+    tenant: TenantRef | None,
+    actor: Actor,
+    expected: int | None,
+    action_id: UUID | None = None,
 ) -> CurationAction:
-    """Order an action; a small one is done when this returns.
+    """Order an action; a small one is done when this returns. One with this id that is there already is the one.
 
     Raises NotFound, ConfirmationRequired when more match than `expected` and than need no confirmation,
     and TooManyActions.
     """
+    left = left_behind(action_id)
+    if left is not None:
+        return left
     selection = selection.frozen_at(database_now())
     matched = count_matching(kind, selection, tenant=tenant)
     if matched > max(CONFIRM_ABOVE, expected or 0) or (expected is not None and matched > expected):
         raise ConfirmationRequired(params={"matched": matched}, members={"matched": matched})
-    action = open_action(kind, tenant=tenant, actor=actor, selection=selection.to_json(), matched=matched)
+    columns = {"selection": selection.to_json(), "matched": matched, "id": action_id or new_id()}
+    action = open_action(kind, tenant=tenant, actor=actor, **columns)
     if matched <= CHUNK and kind != Kind.REFRESH:
         _work_off(action)
         action.refresh_from_db()
@@ -90,6 +101,16 @@ def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns:
         request_id=actor.request_id,
         **columns,
     )
+
+
+def left_behind(action_id: UUID | None) -> CurationAction | None:
+    """What an earlier try of this request made, whose process did not live to answer. A list is begun anew of which
+    not all lines were stored.
+    """
+    if action_id is None:
+        return None
+    CurationAction.objects.filter(id=action_id, state=State.WAITING).delete()
+    return CurationAction.objects.filter(id=action_id).first()
 
 
 def cancel_action(action: CurationAction) -> CurationAction:

@@ -14,6 +14,7 @@ from synth.models.batches import batches
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.service.catalogue import LONG_AGO
+from synth.service.idempotency import forget_requests
 from synth.service.object_sweep import discard, sweep_objects
 from synth.snapshot import Snapshot, load
 from tenants.ids import first_id_at
@@ -41,6 +42,7 @@ def sweep_storage() -> None:
     forget_actions()
     forget_events()
     forget_batches()
+    forget_requests()
     sweep_objects()
 
 

@@ -62,6 +62,17 @@ def rescue(tenant: TenantRef, digest: str) -> None:
             time.sleep(LOOK_EVERY)  # a sweeper is at it, for as long as one deletion takes
 
 
+def hold(tenant: TenantRef, digest: str) -> None:
+    """Call before a new URL of stored bytes is given out that no entry may name any more: it is to work for its time.
+
+    What is due already stays so: the sound of a deleted voice is.
+    """
+    now = database_now()
+    until = now + timedelta(seconds=conf().url_ttl) + MARGIN
+    noted = DiscardedObject.objects.filter(tenant_id=tenant.id, digest=digest)
+    noted.filter(not_before__gt=now, not_before__lt=until).update(not_before=until)
+
+
 def sweep_objects() -> int:
     """One bounded run; how many objects were deleted. Two at once do no harm: each note is leased to one."""
     ends_at = time.monotonic() + LONGEST_RUN

@@ -1,12 +1,13 @@
 """Answers one speech request: from the cache, from the catalogue, or by work that it may wait for."""
 
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.db.models import QuerySet
 
 from synth import codec, metrics, wiring
@@ -74,6 +75,9 @@ def speak(visit: Visit, inquiry: Inquiry) -> Speech:
     if inquiry.request.callback:
         return _send_off(visit, inquiry)
     ends_at = time.monotonic() + inquiry.request.wait
+    left = _left_behind(visit)
+    if left is not None:
+        return _deliver_job(_wait_for(left, ends_at - time.monotonic()), inquiry.request)
     if not inquiry.uses_cache:
         admit(visit)
         return _make(visit, inquiry, ends_at=ends_at)
@@ -105,6 +109,9 @@ def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
     """A job whose end the callback is told of. What is there already ends it at once."""
     request = replace(inquiry.request, wait=0, delivery=Delivery.URL)
     inquiry = replace(inquiry, request=request)
+    left = _left_behind(visit)
+    if left is not None:
+        return Speech(id=left.public_id, cache_status="miss", job=left)
     callback = callback_of(visit.snapshot.tenant, request.callback)
     entry = _entry_in_cache(visit, inquiry)
     if entry is None:
@@ -114,7 +121,8 @@ def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
             entry = made.entry
     if not visit.admission.recorded:
         record_restored(visit.caller, request, of_entry(entry), outcome="restored", request_id=visit.request_id)
-    job = note_made(visit.caller, request, entry, request_id=visit.request_id, callback=callback)
+    named: dict[str, Any] = {"request_id": visit.request_id, "job_id": visit.job_id, "callback": callback}
+    job = _once(visit, lambda: note_made(visit.caller, request, entry, **named))
     return Speech(id=job.public_id, cache_status="hit", job=job)
 
 
@@ -128,6 +136,22 @@ def _entry_in_cache(visit: Visit, inquiry: Inquiry) -> Entry | None:
         return None
     entry_id = parse_id("ent", heard.id)
     return Entry.objects.filter(tenant_id=visit.snapshot.tenant.id, id__in=[entry_id]).first()
+
+
+def _left_behind(visit: Visit) -> Job | None:
+    """The job of an earlier try of this very request, whose process did not live to answer."""
+    return next(iter(_job(job_id=visit.job_id)), None) if visit.job_id else None
+
+
+def _once(visit: Visit, make: Callable[[], Job]) -> Job:
+    """Of two tries of one request the slower one takes the other's job."""
+    try:
+        return make()
+    except IntegrityError:
+        left = _left_behind(visit)
+        if left is None:
+            raise
+        return left
 
 
 def _boarded(visit: Visit, inquiry: Inquiry) -> AbstractContextManager[Flight | None]:
@@ -163,16 +187,20 @@ def _make(visit: Visit, inquiry: Inquiry, *, ends_at: float) -> Speech:
 
 def _submit(visit: Visit, inquiry: Inquiry, *, callback: Callback | None = None) -> Job:
     request = inquiry.request
-    return submit(
-        visit.caller,
-        request,
-        key=inquiry.key,
-        max_units=visit.snapshot.cards[request.spec.manner.engine].max_units,
-        request_id=visit.request_id,
-        retention=inquiry.retention,
-        accounted=visit.admission.recorded,  # as a hit whose audio then was lost
-        degraded=visit.admission.degraded,
-        callback=callback,
+    return _once(
+        visit,
+        lambda: submit(
+            visit.caller,
+            request,
+            key=inquiry.key,
+            max_units=visit.snapshot.cards[request.spec.manner.engine].max_units,
+            request_id=visit.request_id,
+            retention=inquiry.retention,
+            job_id=visit.job_id,
+            accounted=visit.admission.recorded,  # as a hit whose audio then was lost
+            degraded=visit.admission.degraded,
+            callback=callback,
+        ),
     )
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from synth import wiring
 from synth.models import CurationAction, CurationBlock
 from synth.models.clock import database_now
 from synth.models.states import State
-from synth.service.curation import Actor, open_action
+from synth.service.curation import Actor, left_behind, open_action
+from tenants.ids import new_id
 from tenants.types import TenantRef
 
 MOST_LINES = 100_000
@@ -18,9 +20,16 @@ BLOCKS_AT_ONCE = 100
 LOADED_WITHIN = timedelta(minutes=15)
 
 
-def warm(tenant: TenantRef, lines: Sequence[Any], *, actor: Actor) -> CurationAction:
-    """Have these lines spoken, below all other work. Bad ones are told of, and do not keep the others from it."""
-    action = open_action(CurationAction.Kind.WARM, tenant=tenant, actor=actor, matched=len(lines), state=State.WAITING)
+def warm(tenant: TenantRef, lines: Sequence[Any], *, actor: Actor, action_id: UUID | None = None) -> CurationAction:
+    """Have these lines spoken, below all other work. Bad ones are told of, and do not keep the others from it.
+
+    An action with this id that is there already is the one.
+    """
+    left = left_behind(action_id)
+    if left is not None:
+        return left
+    columns = {"matched": len(lines), "state": State.WAITING, "id": action_id or new_id()}
+    action = open_action(CurationAction.Kind.WARM, tenant=tenant, actor=actor, **columns)
     for start in range(0, len(lines), BLOCK * BLOCKS_AT_ONCE):
         CurationBlock.objects.bulk_create(
             CurationBlock(action=action, first=first + 1, lines=lines[first : first + BLOCK])

@@ -66,6 +66,9 @@ OPERATIONS = {
 }
 
 
+IDEMPOTENT = {"speak", "purge", "refresh", "pin", "unpin", "warm", "createVoice", "saveWord"}
+
+
 @pytest.fixture
 def document() -> dict[str, Any]:
     response = Client().get("/v1/openapi.json")
@@ -100,6 +103,16 @@ def test_every_operation_needs_a_bearer_key(document: dict[str, Any]) -> None:
 
 def test_a_request_has_the_fields_that_are_read(document: dict[str, Any]) -> None:
     assert set(document["components"]["schemas"]["SpeechRequest"]["properties"]) == FIELDS
+
+
+def test_it_says_which_operations_take_an_idempotency_key(document: dict[str, Any]) -> None:
+    for told in operations(document).values():
+        named = {parameter["name"] for parameter in told.get("parameters", []) if parameter["in"] == "header"}
+        assert named == ({"Idempotency-Key"} if told["operationId"] in IDEMPOTENT else set())
+        if named:
+            assert {"400", "409", "422"} <= set(told["responses"])
+            done = [told["responses"][status] for status in ("200", "201", "202") if status in told["responses"]]
+            assert all("Idempotency-Replayed" in answer["headers"] for answer in done)
 
 
 def test_every_refusal_is_described_as_problem_json(document: dict[str, Any]) -> None:

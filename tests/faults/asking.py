@@ -35,14 +35,17 @@ class Answer:
         return str(self.body.get("sha256"))
 
 
-def crowd(stack: Stack, bodies: Sequence[dict[str, Any]], *, apis: Sequence[Child] | None = None) -> list[Answer]:
-    """Post all bodies at one moment, spread evenly over the API processes.
+def crowd(
+    stack: Stack, bodies: Sequence[dict[str, Any]], *, apis: Sequence[Child] | None = None, key: str = ""
+) -> list[Answer]:
+    """Post all bodies at one moment, spread evenly over the API processes, with this `Idempotency-Key` if there is one.
 
     By the standard library's client over connections that are open already: a costlier one would slow the servers
     that it shares the machine with.
     """
     doors = apis or [child for child in stack.children if child.port and child.alive]
     headers = {"Authorization": f"Bearer {stack.seeded.owner}", "Content-Type": "application/json"}
+    headers |= {"Idempotency-Key": key} if key else {}
     barrier = threading.Barrier(len(bodies))
     answers: list[Answer] = [Answer(0, {}, 0.0)] * len(bodies)
 

@@ -1,0 +1,36 @@
+"""The sound of an answer that is given again, in the form that it had. The speech door calls it."""
+
+from synth import wiring
+from synth.errors import ObjectMissing, ServiceUnavailable, StorageUnavailable
+from synth.service.object_sweep import hold
+from synth.service.objects import read_intact
+from synth.service.speaking import remake
+from synth.stored import audio_object
+from synth.types import StoredAudio
+from tenants.types import Caller
+
+
+def heard_again(caller: Caller, stored: StoredAudio, *, with_bytes: bool) -> tuple[StoredAudio, bytes | None]:
+    """What storage has of it, with the bytes where they are wanted; made anew where storage has lost it.
+
+    Raises as `remake` does, and ServiceUnavailable.
+    """
+    try:
+        return _there(caller, stored, with_bytes=with_bytes)
+    except ObjectMissing:
+        stored = remake(caller, stored.id)
+    try:
+        return _there(caller, stored, with_bytes=with_bytes)
+    except ObjectMissing as error:
+        raise ServiceUnavailable(code=error.code, retry_after=2) from error
+
+
+def _there(caller: Caller, stored: StoredAudio, *, with_bytes: bool) -> tuple[StoredAudio, bytes | None]:
+    try:
+        if with_bytes:
+            return stored, read_intact(caller.tenant, stored.digest, stored.format)
+        hold(caller.tenant, stored.digest)
+        wiring.object_store().head(audio_object(caller.tenant, stored.digest, stored.format))
+    except StorageUnavailable as error:
+        raise ServiceUnavailable(code=error.code, retry_after=2) from error
+    return stored, None
