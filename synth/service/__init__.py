@@ -3,10 +3,12 @@
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
+from synth.service.doctor import Finding, examine
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.lexicon import delete_word, save_word
 from synth.service.missing import judge_misses
+from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.rendering import drain_renderings
@@ -23,6 +25,7 @@ __all__ = [
     "Consent",
     "EntryFilter",
     "Explanation",
+    "Finding",
     "Inquiry",
     "Question",
     "Selection",
@@ -30,6 +33,7 @@ __all__ = [
     "StaleSnapshot",
     "Visit",
     "VoiceOrder",
+    "audit_objects",
     "cancel",
     "cancel_action",
     "count_matching",
@@ -43,6 +47,7 @@ __all__ = [
     "drain_renderings",
     "drain_usage",
     "drain_voices",
+    "examine",
     "explain_request",
     "is_fresh",
     "judge_misses",

@@ -14,6 +14,8 @@ from synth.models.clock import database_now
 from synth.models.states import ENDED
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard, sweep_objects
+from synth.service.stuck import EVERY_MINUTE
+from synth.service.sweeping import put_right
 from synth.snapshot import Snapshot, load
 from tenants.types import TenantRef
 
@@ -32,6 +34,7 @@ def sweep_storage() -> None:
     expire_entries()
     forget_purged()
     forget_actions()
+    put_right(EVERY_MINUTE)
     sweep_objects()
 
 
