@@ -3,7 +3,6 @@
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
-from synth.service.doctor import Finding, examine
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.lexicon import delete_word, save_word
@@ -25,7 +24,6 @@ __all__ = [
     "Consent",
     "EntryFilter",
     "Explanation",
-    "Finding",
     "Inquiry",
     "Question",
     "Selection",
@@ -47,7 +45,6 @@ __all__ = [
     "drain_renderings",
     "drain_usage",
     "drain_voices",
-    "examine",
     "explain_request",
     "is_fresh",
     "judge_misses",

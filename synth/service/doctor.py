@@ -1,6 +1,6 @@
 """What is wrong with this Refrain: rows that are stuck, objects without rows, parts that do not answer as they should.
 
-`manage.py doctor` calls `examine`. Rows are looked for by the very checks that the sweeper repairs by.
+`manage.py doctor` alone calls `examine`, and no API process needs to load it. Rows are looked for by the very checks that the sweeper repairs by.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -8,12 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from synth.service import Finding, examine
+from synth.service.doctor import Finding, examine
 
 
 class Command(BaseCommand):
     help = "Look for stuck work, lost objects and parts that do not answer. Exits with 1 when something stays wrong."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--repair", action="store_true", help="put right what can be, as the sweeper does")
