@@ -104,3 +104,12 @@ def moves(db: None) -> Iterator[MovesMade]:
             return cursor.fetchall() if cursor.description else []
 
     yield MovesMade(ask, connection.vendor)
+    if not connection.in_atomic_block:  # where tests commit, nothing else takes them back
+        for statement in _undone(connection.vendor):
+            ask(statement)
+
+
+def _undone(vendor: str) -> list[str]:
+    if vendor == "postgresql":
+        return ["DROP FUNCTION note_move CASCADE", "DROP TABLE moves_made"]
+    return [*(f"DROP TRIGGER note_move_{table}" for table in _columns()), "DROP TABLE moves_made"]
