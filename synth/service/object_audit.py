@@ -42,6 +42,8 @@ SAFE_AGE = timedelta(hours=6)
 # Of so many entries, if more than half have lost their objects, the store is another one than before.
 SUSPICIOUS = 20
 
+DIGITS = 64
+
 Object = tuple[str, str]  # digest and format
 
 
@@ -165,7 +167,7 @@ def _unnamed(tenant: TenantRef, listed: Iterable[ListedObject]) -> list[Object]:
     candidates: list[Object] = []
     for item in listed:
         digest, _dot, extension = item.name.rpartition("/")[2].partition(".")
-        if item.modified < old and extension in names:
+        if item.modified < old and len(digest) == DIGITS and extension in names:
             candidates.append((digest, names[extension]))
     return [item for batch in batches(candidates) for item in _without_row(tenant, batch)]
 
