@@ -24,15 +24,21 @@ NEUTRAL_EMOTIONS = frozenset({"neutral", "default"})
 
 
 def read_controls(
-    fields: Fields, card: EngineCard, cards: Sequence[EngineCard], voices: Mapping[str, Voice]
+    fields: Fields,
+    card: EngineCard,
+    cards: Sequence[EngineCard],
+    voices: Mapping[str, Voice],
+    *,
+    keeps_time: bool = True,
 ) -> dict[str, Any]:
     """The keyword arguments of a Manner. Neutral values are as good as absent ones, so that they give one key.
 
-    `voices` are those that the caller may name as the reference of an emotion.
+    `voices` are those that the caller may name as the reference of an emotion. Unless the engine `keeps_time`, the
+    duration is no matter of how it speaks.
     """
     controls: dict[str, Any] = {
         "speed": round(fields.number("speed", default=1.0, minimum=SLOWEST, maximum=FASTEST), 3),
-        "duration": _duration(fields),
+        "duration": read_duration(fields) if keeps_time else None,
         "emotion": _emotion(fields, voices),
         "pronunciations": _pronunciations(fields),
         "seed": fields.integer("seed", minimum=0, maximum=MAX_SEED),
@@ -98,6 +104,14 @@ def _check_emotion(fields: Fields, emotion: Emotion | None, card: EngineCard) ->
     elif emotion.vector is not None and card.emotion_values and len(emotion.vector) != card.emotion_values:
         message = _("The engine %(engine)s takes a vector of %(values)s numbers.")
         fields.refuse("emotion.vector", "not_a_vector", message, engine=card.name, values=card.emotion_values)
+    elif emotion.vector is not None and _too_strong(emotion, most := float(card.limits.get("emotion_sum", "inf"))):
+        message = _("For the engine %(engine)s the numbers, times the strength, add up to at most %(maximum)s.")
+        allowed = {"maximum": most}
+        fields.refuse("emotion.vector", "out_of_range", message, allowed=allowed, engine=card.name, maximum=most)
+
+
+def _too_strong(emotion: Emotion, most: float) -> bool:
+    return sum(emotion.vector or ()) * emotion.strength > most + 1e-6
 
 
 def _check_pronunciations(fields: Fields, pronunciations: Sequence[Pronunciation], card: EngineCard) -> None:
@@ -124,7 +138,8 @@ def _refuse_control(fields: Fields, name: str, card: EngineCard, cards: Sequence
     fields.refuse(name, "unsupported_control", message, engine=card.name, control=name, engines=able)
 
 
-def _duration(fields: Fields) -> float | None:
+def read_duration(fields: Fields) -> float | None:
+    """Seconds of the whole."""
     if not fields.given("duration"):
         return None
     return round(fields.number("duration", default=1.0, minimum=0.1, maximum=600), 3)

@@ -90,10 +90,11 @@ def canonical(value: Any) -> Any:
     """Frozen values as plain JSON values, each dataclass field under its name.
 
     Numbers are floats throughout where the type says so, thus `1` and `1.0` are one key: spec.py sees to that.
-    Zero has no sign here.
+    Zero has no sign here. A field marked LATER counts only where it is set: no key that was there before changes.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: canonical(getattr(value, item.name)) for item in fields(value)}
+        said = ((item, getattr(value, item.name)) for item in fields(value))
+        return {item.name: canonical(held) for item, held in said if held is not None or not item.metadata}
     if isinstance(value, (tuple, list)):
         return [canonical(item) for item in value]
     return value + 0.0 if isinstance(value, float) else value

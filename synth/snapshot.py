@@ -14,7 +14,7 @@ from synth.cards import current_cards, preference, previous_cards
 from synth.conf import conf
 from synth.keys import rendition_key, spoken_by
 from synth.lexicon import Word
-from synth.models import ClonedVoice, LexiconWord, Policy
+from synth.models import ClonedVoice, LexiconWord, Policy, VoiceSettings
 from synth.models.states import State
 from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
@@ -30,7 +30,8 @@ class Snapshot:
     """`version` is the tenant's at the time of reading; a later one means: read again.
 
     `rules` are the enabled TTL rules, the tenant's own and those for all; `previous` are earlier versions of engines
-    whose sounds are still being made anew, the newest first; `own_voices` are the tenant's, by their ids.
+    whose sounds are still being made anew, the newest first; `own_voices` are the tenant's, by their ids;
+    `time_stretch`: it has speech stretched where an engine keeps no time.
     """
 
     tenant: TenantRef
@@ -42,6 +43,7 @@ class Snapshot:
     previous: Mapping[str, Sequence[EngineCard]] = field(default_factory=dict)
     own_voices: Mapping[str, Voice] = field(default_factory=dict)
     lexicon: tuple[Word, ...] = ()
+    time_stretch: bool = False
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -96,6 +98,7 @@ def load(tenant_id: UUID) -> Snapshot | None:
         previous=previous_cards(),
         own_voices=_own_voices(tenant.ref, cards),
         lexicon=_lexicon(tenant.ref),
+        time_stretch=VoiceSettings.objects.filter(tenant=tenant, time_stretch=True).exists(),
     )
 
 

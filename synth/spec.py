@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from synth.audio.formats import Format, format_names, get_format
-from synth.controls import read_controls
+from synth.controls import read_controls, read_duration
 from synth.errors import InvalidSpeech, ServiceUnavailable
 from synth.fields import Fields
 from synth.lexicon import said_as
@@ -22,15 +22,16 @@ MAX_WAIT = 60.0
 DEFAULT_WAIT = 30.0
 DEFAULT_FORMAT = "mp3"
 MAX_METADATA = 4096
+MAX_CALLBACK = 2000
 FIELDS = frozenset(
     {"text", "voice", "language", "speed", "duration", "emotion", "pronunciations", "seed", "instruction"}
-    | {"format", "sample_rate", "bitrate", "category", "cache", "wait", "delivery", "metadata"}
+    | {"format", "sample_rate", "bitrate", "category", "cache", "wait", "delivery", "metadata", "callback"}
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechRequest:
-    """A request that can be spoken. Only `spec` goes into keys."""
+    """A request that can be spoken. Only `spec` goes into keys. With a `callback` nobody waits for it."""
 
     spec: Spec
     cache: CacheMode = CacheMode.USE
@@ -38,6 +39,7 @@ class SpeechRequest:
     delivery: Delivery = Delivery.URL
     category: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    callback: str = ""
 
     @property
     def characters(self) -> int:
@@ -63,13 +65,14 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
     if not snapshot.cards:
         raise ServiceUnavailable(_("No speech engine has started yet."), code="no_engine", retry_after=5)
     card, voice, language = _who_speaks(fields, text, snapshot)
-    controls = read_controls(fields, card, snapshot.by_preference, snapshot.voices)
+    stretched = snapshot.time_stretch and "duration" not in card.controls
+    controls = read_controls(fields, card, snapshot.by_preference, snapshot.voices, keeps_time=not stretched)
     said: dict[str, Any] = {"language": language, "card": card}
     text, controls["pronunciations"] = said_as(text, controls["pronunciations"], snapshot.lexicon, **said)
     if len(text) > MAX_CHARACTERS:
         message = _("With your lexicon's aliases in it this has more than %(maximum)s characters.")
         fields.refuse("text", "too_long", message, maximum=MAX_CHARACTERS, allowed={"maximum": MAX_CHARACTERS})
-    output = _output(fields, house)
+    output = _output(fields, house, duration=read_duration(fields) if stretched else None)
     wait = fields.number("wait", default=DEFAULT_WAIT, minimum=0, maximum=MAX_WAIT)
     request = SpeechRequest(
         spec=Spec(
@@ -91,6 +94,7 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
         delivery=Delivery(fields.choice("delivery", tuple(Delivery), default=Delivery.URL)),
         category=fields.text("category", default="", maximum=64),
         metadata=fields.json_object("metadata", maximum_bytes=MAX_METADATA),
+        callback=fields.text("callback", default="", maximum=MAX_CALLBACK),
     )
     fields.raise_if_wrong()
     return request
@@ -160,7 +164,7 @@ def _refuse_unspeakable(text: str, card: EngineCard, snapshot: Snapshot) -> None
     raise _refusal("text", "unspeakable_characters", message, **params)
 
 
-def _output(fields: Fields, house: House) -> Output:
+def _output(fields: Fields, house: House, *, duration: float | None) -> Output:
     name = fields.choice("format", format_names(), default=DEFAULT_FORMAT)
     chosen = get_format(name)
     rate = fields.integer_choice("sample_rate", chosen.sample_rates, default=chosen.default_sample_rate)
@@ -170,6 +174,7 @@ def _output(fields: Fields, house: House) -> Output:
         bitrate=_bitrate(fields, chosen, rate),
         loudness=house.loudness,
         pause_ms=house.pause_ms,
+        duration=duration,
     )
 
 

@@ -26,6 +26,10 @@ class Delivery(StrEnum):
     BINARY = "binary"
 
 
+# Marks a field that came after the first schema of keys: see `keys.canonical`.
+LATER = {"later": True}
+
+
 @dataclass(frozen=True, slots=True)
 class Voice:
     """A voice of one engine. `fingerprint` is a digest of what makes its sound (style vector, reference samples).
@@ -90,13 +94,17 @@ class Manner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """The form of a rendition: format name, Hz, kbit/s (None where the format has none), LUFS, silence in ms."""
+    """The form of a rendition: format name, Hz, kbit/s (None where the format has none), LUFS, silence in ms.
+
+    `duration` is the seconds to which the whole is stretched, None where it stays as it was spoken.
+    """
 
     format: str
     sample_rate: int
     bitrate: int | None
     loudness: float
     pause_ms: int
+    duration: float | None = field(default=None, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -146,9 +147,18 @@ class VoiceEventAdmin(ReadOnlyAdmin):
 
 @admin.register(VoiceSettings)
 class VoiceSettingsAdmin(ModelAdmin):
-    """What a tenant wants kept. It is read whenever an upload is decoded: no snapshot holds it."""
+    """What a tenant wants kept, and done where an engine cannot."""
 
-    list_display = ["tenant", "keep_uploads"]
+    list_display = ["tenant", "keep_uploads", "time_stretch"]
     list_select_related = ["tenant"]
     autocomplete_fields = ["tenant"]
     search_fields = ["tenant__name", "tenant__slug"]
+
+    def save_model(self, request: HttpRequest, obj: VoiceSettings, form: Any, change: bool) -> None:  # noqa: ARG002
+        service.save_voice_settings(obj)
+
+    def delete_model(self, request: HttpRequest, obj: VoiceSettings) -> None:  # noqa: ARG002
+        service.delete_voice_settings([obj])
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[VoiceSettings]) -> None:  # noqa: ARG002
+        service.delete_voice_settings(queryset)

@@ -46,6 +46,8 @@ def _binary(spoken: Speech, visit: Visit, asked: SpeechRequest) -> Answer:
         "X-Audio-Duration": f"{stored.duration:.3f}",
         "Age": str(int(spoken.age)),
     }
+    if asked.spec.output.duration is not None:
+        headers["X-Time-Stretched"] = "true"
     return Answer(headers | header_fields(visit.admission.allowances), audio)
 
 

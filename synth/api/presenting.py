@@ -10,6 +10,7 @@ from synth.models.states import State
 from synth.service import Speech
 from synth.stored import of_entry, of_job
 from synth.types import Delivery, Spec, StoredAudio
+from tenants.ids import public_id
 from tenants.types import TenantRef
 
 RETRY_AFTER = 2
@@ -29,6 +30,7 @@ def speech_body(
         "cache": speech.cache_status,
         "age": round(speech.age, 3),
         **audio_members(stored),
+        "time_stretched": spec.output.duration is not None,
         "bitrate": spec.output.bitrate,
         "characters": len(spec.text),
         "engine": spec.manner.engine,
@@ -86,11 +88,17 @@ def job_body(job: Job, *, with_url: bool = False) -> dict[str, Any]:
         "category": job.category,
         "characters": job.characters,
         "metadata": job.metadata,
+        "callback": _callback(job),
         "created_at": utc(job.created_at),
         "ended_at": utc(job.ended_at) if job.ended_at else None,
         "error": {"code": job.error_code} if job.error_code else None,
         "audio": _job_audio(job, with_url=with_url) if job.state == State.SUCCEEDED else None,
     }
+
+
+def _callback(job: Job) -> str | None:
+    """As the request said it."""
+    return job.callback_url or (public_id("whk", job.callback_id) if job.callback_id else None)
 
 
 def entry_body(entry: Entry) -> dict[str, Any]:
@@ -114,7 +122,8 @@ def _job_audio(job: Job, *, with_url: bool) -> dict[str, Any] | None:
     if not job.rendering.digest or (with_url and not selectors.audio_is_kept(job)):
         return None
     stored = of_job(job)
-    members = audio_members(stored)
+    stretched = job.rendering.spec["output"].get("duration") is not None
+    members = audio_members(stored) | {"time_stretched": stretched}
     return members | url_members(TenantRef(job.tenant_id), stored) if with_url else members
 
 

@@ -12,7 +12,7 @@ from synth.audio.formats import format_names
 from synth.controls import FASTEST, MAX_INSTRUCTION, MAX_SEED, SLOWEST
 from synth.fields import MAX_UNKNOWN_TOLD
 from synth.models.states import State
-from synth.spec import DEFAULT_FORMAT, DEFAULT_WAIT, MAX_CHARACTERS, MAX_METADATA, MAX_WAIT
+from synth.spec import DEFAULT_FORMAT, DEFAULT_WAIT, MAX_CALLBACK, MAX_CHARACTERS, MAX_METADATA, MAX_WAIT
 from synth.types import CacheMode, Delivery
 
 Body = serializers.Serializer[Any]
@@ -62,6 +62,12 @@ class SpeechRequestSerializer(Body):
     metadata = serializers.DictField(
         required=False, allow_null=True, help_text=f"Kept with the job; at most {MAX_METADATA} bytes."
     )
+    callback = serializers.CharField(
+        max_length=MAX_CALLBACK,
+        required=False,
+        allow_null=True,
+        help_text="Told of the end: a webhook endpoint's id, or a URL that one of them allows. The answer is 202.",
+    )
 
 
 class AudioSerializer(Body):
@@ -73,6 +79,7 @@ class AudioSerializer(Body):
     duration = serializers.FloatField()
     size = serializers.IntegerField()
     sha256 = serializers.CharField()
+    time_stretched = serializers.BooleanField(required=False)
     url = serializers.URLField(required=False)
     url_expires_at = serializers.DateTimeField(required=False)
 
@@ -127,6 +134,7 @@ class JobSerializer(Body):
     category = serializers.CharField(allow_blank=True)
     characters = serializers.IntegerField()
     metadata = serializers.DictField(required=False)
+    callback = serializers.CharField(required=False, allow_null=True)
     created_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(required=False, allow_null=True)
     error = FailureSerializer(required=False, allow_null=True)

@@ -48,6 +48,12 @@ class Speakers:
             self._upstream.speakers.pop(oldest, None)
         return self._upstream.speakers[name]
 
+    def forget_all(self) -> None:
+        """Those of references; each is worked out again when it is asked for."""
+        for name in self._used:
+            self._upstream.speakers.pop(name, None)
+        self._used.clear()
+
     @contextmanager
     def speaking(self, way: Way) -> Iterator[str]:
         """The name by which upstream knows the way's voice, for one call.

@@ -15,7 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,10 +108,23 @@ class Upstream:
         np.random.seed(seed % 2**32)
         self.torch.manual_seed(seed)
 
+    @property
+    def device(self) -> str:
+        return f"cuda ({self.torch.cuda.get_device_name()})" if self.on_gpu else "cpu"
+
+    def device_memory(self) -> int:
+        return int(self.torch.cuda.memory_reserved()) if self.on_gpu else 0
+
     def free_memory(self) -> None:
         gc.collect()
         if self.on_gpu:
-            self.torch.cuda.empty_cache()
+            with suppress(RuntimeError):  # of a device that is lost
+                self.torch.cuda.empty_cache()
+
+    def unload(self) -> None:
+        self.cosyvoice = self.frontend = self.model = None
+        self._watch = None  # type: ignore[assignment]
+        self.free_memory()
 
     def _settle(self) -> None:
         """Nothing of a run outlives it: neither its thread, where the consumer went away, nor its notes."""
@@ -129,16 +142,12 @@ class Upstream:
 
     def _translated(self, error: BaseException) -> WorkError:
         if isinstance(error, self.torch.cuda.OutOfMemoryError | MemoryError):
-            return OutOfMemory("the model ran out of memory")
+            return Retryable("the model ran out of memory", code="out_of_memory")
         if isinstance(error, KeyError) and _where(error).startswith(" at frontend.py"):
             return Permanent("CosyVoice does not know this voice", code="unknown_voice")
         if isinstance(error, AssertionError):
             return Permanent("CosyVoice refuses this combination", code="unsupported_control")
         return Retryable(f"CosyVoice failed with {type(error).__name__}{_where(error)}", code="engine_error")
-
-
-class OutOfMemory(Retryable):
-    code = "out_of_memory"
 
 
 class Watch:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from synth.engines import _cosyvoice_text as wording
 from synth.engines._cosyvoice_model import CLONING, INSTRUCT, Place, digest, place
 from synth.engines._cosyvoice_speakers import LONGEST, Speakers
-from synth.engines._cosyvoice_upstream import OutOfMemory, Upstream
+from synth.engines._cosyvoice_upstream import Upstream
 from synth.engines._cosyvoice_voices import NAME, default_voices, languages_of, voice_of
 from synth.engines._cosyvoice_ways import FIRST, THIRD, Way, cloned, own
 from synth.engines._requests import loading, version_digest
@@ -57,19 +57,28 @@ class CosyVoice:
 
     def stream(self, segment: Segment, references: Mapping[str, Reference]) -> Iterator[Pcm]:
         """Sentence by sentence; where the setting says so, and at normal speed, in upstream's smaller pieces."""
-        given = False
-        try:
-            for samples in self._speak(segment, references):
-                given = True
-                yield Pcm(samples, self._upstream.sample_rate)
-        except OutOfMemory:
-            self._upstream.free_memory()
-            if given:  # a second start would say the first words twice
-                raise
-        else:
-            return
         for samples in self._speak(segment, references):
             yield Pcm(samples, self._upstream.sample_rate)
+
+    @property
+    def device(self) -> str:
+        """As torch calls it, with the name of a GPU."""
+        return self._upstream.device
+
+    def device_memory(self) -> int:
+        """Bytes that this process holds of a GPU."""
+        return self._upstream.device_memory()
+
+    def release_memory(self) -> None:
+        """Drop what was worked out of references, and what torch keeps for later use."""
+        self._speakers.forget_all()
+        self._upstream.free_memory()
+
+    def unload(self) -> None:
+        """Drop the model. The engine is of no use afterwards."""
+        upstream = self._upstream
+        self._upstream = self._speakers = None  # type: ignore[assignment]
+        upstream.unload()
 
     def _speak(self, segment: Segment, references: Mapping[str, Reference]) -> Iterator[NDArray[np.float32]]:
         manner = segment.manner

@@ -8,7 +8,7 @@ database to answer it.
     open_rendering(tenant_id=…, flight=…)  # a list of renderings
 
 The body runs once for each connection, with parameters that stand for the values; each call only puts the values in.
-It must not look at them, and takes single values, no lists.
+It must not look at them, and takes single values, no lists. `insert` does the same for new rows.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Expression, QuerySet
-from django.db.models.sql import UpdateQuery
+from django.db.models import AutoField, Expression, Model, QuerySet
+from django.db.models.sql import InsertQuery, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
 Statement = TypeVar("Statement")
+BATCH = 200
 # The rows to change, and the changes by field.
 Change: TypeAlias = tuple[QuerySet[Any], dict[str, Any]]
 
@@ -43,14 +44,11 @@ class Parameter(Expression):
         return "%s", (self,)
 
 
-class _Prepared(Generic[Statement]):
-    """What both kinds share: one written statement for each connection, and values put into it."""
+class _Written(Generic[Statement]):
+    """What all kinds share: one written statement for each connection."""
 
-    def __init__(self, build: Callable[..., Any]) -> None:
-        self._parameters = {name: Parameter(name) for name in signature(build).parameters}
-        self._build = build
+    def __init__(self) -> None:
         self._of_thread = local()  # as connections are
-        self.__doc__ = build.__doc__
 
     def _statement(self, connection: BaseDatabaseWrapper) -> Statement:
         written_for, statement = getattr(self._of_thread, "written", (None, None))
@@ -61,6 +59,16 @@ class _Prepared(Generic[Statement]):
 
     def _write(self, connection: BaseDatabaseWrapper) -> Statement:
         raise NotImplementedError
+
+
+class _Prepared(_Written[Statement]):
+    """A statement that a function writes, with parameters for the values that each call puts into it."""
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        super().__init__()
+        self._parameters = {name: Parameter(name) for name in signature(build).parameters}
+        self._build = build
+        self.__doc__ = build.__doc__
 
 
 class PreparedRows(_Prepared[tuple[Any, Any, str, Sequence[Any]]], Generic[Row]):
@@ -97,6 +105,50 @@ class PreparedUpdate(_Prepared[tuple[str, Sequence[Any]]]):
         query.add_update_values(changes)
         sql, parameters = query.get_compiler(connection=connection).as_sql()
         return sql, parameters
+
+
+class _PreparedInsert(_Written[tuple[str, list[Any]]]):
+    """Writes new rows of one model, one at a time."""
+
+    def __init__(self, model: type[Model]) -> None:
+        super().__init__()
+        self._model = model
+
+    def __call__(self, row: Model) -> None:
+        connection = connections[DEFAULT_DB_ALIAS]
+        sql, fields = self._statement(connection)
+        values = [field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in fields]
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+        row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS  # noqa: SLF001
+
+    def _write(self, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
+        fields = [field for field in self._model._meta.concrete_fields if not isinstance(field, AutoField)]  # noqa: SLF001
+        query = InsertQuery(self._model)
+        query.insert_values(fields, [self._model()])
+        ((sql, _),) = query.get_compiler(connection=connection).as_sql()
+        return sql, fields
+
+
+_inserts: dict[type[Model], _PreparedInsert] = {}
+
+
+def insert(row: Model) -> None:
+    """Write a new row, as `save(force_insert=True)` does, but without signals, and without its id where the database
+
+    numbers the rows. Raises IntegrityError.
+    """
+    model = type(row)
+    prepared = _inserts.get(model) or _inserts.setdefault(model, _PreparedInsert(model))
+    prepared(row)
+
+
+def insert_all(rows: Sequence[Model]) -> None:
+    """Write new rows of one model: most often it is one."""
+    if len(rows) == 1:
+        insert(rows[0])
+    elif rows:
+        type(rows[0])._default_manager.bulk_create(rows, batch_size=BATCH)  # noqa: SLF001
 
 
 def prepared_rows(build: Callable[..., QuerySet[Any, Row]]) -> PreparedRows[Row]:

@@ -158,7 +158,7 @@ class VoiceEvent(models.Model):
 
 
 class VoiceSettings(models.Model):
-    """What a tenant wants of its voices; without a row the defaults count."""
+    """What a tenant wants of its voices; without a row the defaults count. Change it by `synth.service` only."""
 
     tenant = models.OneToOneField(
         Tenant, on_delete=models.CASCADE, primary_key=True, related_name="+", verbose_name=_("tenant")
@@ -168,6 +168,15 @@ class VoiceSettings(models.Model):
         default=False,
         help_text=_(
             "The file as it was uploaded, beside the decoded sound. Otherwise it is deleted once it is decoded."
+        ),
+    )
+    time_stretch = models.BooleanField(
+        _("stretch in time"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "A duration that is asked of an engine which keeps none: its speech is stretched afterwards, instead of "
+            "the request being refused."
         ),
     )
 

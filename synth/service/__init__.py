@@ -15,6 +15,7 @@ from synth.service.selection import EntryFilter, Selection
 from synth.service.speaking import Speech, cancel, recall, remake, signed_url, speak
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
+from synth.service.voice_settings import delete_voice_settings, save_voice_settings
 from synth.service.voice_work import drain_voices
 from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice, voice_url
 from synth.service.warming import warm
@@ -39,6 +40,7 @@ __all__ = [
     "curate",
     "delete_policies",
     "delete_voice",
+    "delete_voice_settings",
     "delete_word",
     "drain_actions",
     "drain_engine",
@@ -51,6 +53,7 @@ __all__ = [
     "recall",
     "remake",
     "save_policy",
+    "save_voice_settings",
     "save_word",
     "signed_url",
     "speak",

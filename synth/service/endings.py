@@ -15,12 +15,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from synth.cache.misses import Standing, standing
 from synth.models import Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
-from synth.models.prepared import Change, prepared_rows, prepared_update
+from synth.models.prepared import Change, insert, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import Claimed, fenced
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
 from synth.service.purging import holds_purged, next_number, purged_since
+from synth.service.telling import jobs_to_tell, tell_of
 from synth.stored import STORED_FORMAT
 from tenants.types import TenantRef
 
@@ -109,6 +110,7 @@ def fail_renderings(renderings: Iterable[Rendering], failure: Failure, now: date
     ids = sorted({row.id for row in renderings})
     locked = list(Rendering.objects.select_for_update().filter(id__in=ids, state__in=OPEN).order_by("id"))
     ended = [row.id for row in locked]
+    told = jobs_to_tell(ended)
     Rendering.objects.filter(id__in=ended).update(
         state=State.FAILED,
         ended_at=now,
@@ -120,6 +122,7 @@ def fail_renderings(renderings: Iterable[Rendering], failure: Failure, now: date
     Job.objects.filter(rendering_id__in=ended, state__in=OPEN).update(
         state=State.FAILED, ended_at=now, error_code=failure.code, error_detail=failure.detail
     )
+    tell_of(told, State.FAILED, error_code=failure.code)
     _cancel_orphans(ended, now)
     return ended
 
@@ -153,7 +156,9 @@ def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entr
         if published.entry and published.entry.id != new_id:
             replaced = standing_of(published.before, claim.created_at)
             Rendering.objects.filter(id=claim.id).update(entry_id=published.entry.id, replaced=replaced)
+    told = jobs_to_tell([claim.id])
     _end_jobs(rendering_id=claim.id, ended_at=now)
+    tell_of(told, State.SUCCEEDED)
     return published
 
 
@@ -165,7 +170,7 @@ def put_entry(entry: Entry, *, purge_number: int = 0) -> tuple[Entry, int, bool,
     """
     try:
         with transaction.atomic():
-            entry.save(force_insert=True)
+            insert(entry)
     except IntegrityError:
         return _overwrite(entry, purge_number)
     return entry, purge_number, False, None
@@ -208,6 +213,7 @@ def cancel_job(tenant: TenantRef, job_id: UUID) -> Job | None:
     rendering = Rendering.objects.select_for_update().get(id=job.rendering_id)
     now = database_now()
     if Job.objects.filter(id=job.id, state__in=OPEN).update(state=State.CANCELED, ended_at=now):
+        tell_of([job], State.CANCELED)
         cancel_forsaken([rendering.id], now)
     job.refresh_from_db()
     return job

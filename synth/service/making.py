@@ -37,7 +37,7 @@ PORTION = 20
 EXPANDED = 200
 # A refresh of so few is somebody who waits for it.
 SMALL = 10
-LINE_FIELDS = FIELDS - {"cache", "wait", "delivery", "metadata"}
+LINE_FIELDS = FIELDS - {"cache", "wait", "delivery", "metadata", "callback"}
 
 
 class LineFailed(Exception):  # noqa: N818

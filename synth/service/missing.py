@@ -33,7 +33,7 @@ from synth.types import CacheMode, EngineCard, Manner, Output, Spec
 
 logger = logging.getLogger(__name__)
 
-NO_MISS = "none"  # work that nobody's request waits for: renewals, refreshes of many, warmings
+NO_MISS = "none"  # hits with a job, and work that nobody's request waits for: renewals, refreshes of many, warmings
 BATCH = 100
 DRAIN_SECONDS = 5.0
 # How many texts alike are compared, and how many versions of a model are tried: the newest.

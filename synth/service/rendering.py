@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from synth import cards, codec, wiring
 from synth.audio.encoding import encode_clip
 from synth.audio.pcm import CorruptAudio, from_flac, join, resample, set_loudness
+from synth.audio.stretching import stretch
 from synth.conf import conf
 from synth.errors import ObjectMissing, Permanent, WorkError
 from synth.keys import segment_key
@@ -98,9 +99,11 @@ def render(claim: Rendering) -> None:
 
 
 def _assemble(claim: Rendering, spec: Spec) -> Clip:
-    """Join, resample, set the loudness, encode: in this order every promise about the result holds."""
+    """Join, stretch, resample, set the loudness, encode: in this order every promise about the result holds."""
     output = spec.output
     joined = join(_pieces(claim), pause_ms=output.pause_ms)
+    if output.duration is not None:
+        joined = stretch(joined, output.duration)
     levelled = set_loudness(resample(joined, output.sample_rate), output.loudness)
     return encode_clip(levelled, format=output.format, sample_rate=output.sample_rate, bitrate=output.bitrate)
 

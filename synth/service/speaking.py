@@ -21,9 +21,11 @@ from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
 from synth.service.accounting import record_restored
 from synth.service.admission import Inquiry, Visit, admit, glance, look_up
+from synth.service.callbacks import Callback, callback_of
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flight, Flights
+from synth.service.made_already import note_made
 from synth.service.objects import read_intact
 from synth.service.purging import known_number
 from synth.service.renewing import Renewals
@@ -70,6 +72,8 @@ def speak(visit: Visit, inquiry: Inquiry) -> Speech:
     Raises RateLimited, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot
     be read.
     """
+    if inquiry.request.callback:
+        return _send_off(visit, inquiry)
     ends_at = time.monotonic() + inquiry.request.wait
     if not inquiry.uses_cache:
         admit(visit)
@@ -96,6 +100,35 @@ def recall(visit: Visit, inquiry: Inquiry) -> Speech | None:
     Raises RateLimited, and ServiceUnavailable when its audio cannot be read.
     """
     return _heard(visit, inquiry, glance(visit, inquiry))
+
+
+def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
+    """A job whose end the callback is told of. What is there already ends it at once."""
+    request = replace(inquiry.request, wait=0, delivery=Delivery.URL)
+    inquiry = replace(inquiry, request=request)
+    callback = callback_of(visit.snapshot.tenant, request.callback)
+    entry = _entry_in_cache(visit, inquiry)
+    if entry is None:
+        try:
+            return _deliver_job(_submit(visit, inquiry, callback=callback), request)
+        except MadeMeanwhile as made:
+            entry = made.entry
+    if not visit.admission.recorded:
+        record_restored(visit.caller, request, of_entry(entry), outcome="restored", request_id=visit.request_id)
+    job = note_made(visit.caller, request, entry, request_id=visit.request_id, callback=callback)
+    return Speech(id=job.public_id, cache_status="hit", job=job)
+
+
+def _entry_in_cache(visit: Visit, inquiry: Inquiry) -> Entry | None:
+    """The row behind a hit; None for a miss, and where it is purged at this moment."""
+    if not inquiry.uses_cache:
+        admit(visit)
+        return None
+    heard = _from_cache(visit, inquiry)
+    if heard is None:
+        return None
+    entry_id = parse_id("ent", heard.id)
+    return Entry.objects.filter(tenant_id=visit.snapshot.tenant.id, id__in=[entry_id]).first()
 
 
 def _boarded(visit: Visit, inquiry: Inquiry) -> AbstractContextManager[Flight | None]:
@@ -125,7 +158,13 @@ def _landed(flight: Flight, ends_at: float) -> bool:
 def _make(visit: Visit, inquiry: Inquiry, *, ends_at: float) -> Speech:
     """Have it made, and wait for it until then."""
     request = replace(inquiry.request, wait=max(0.0, ends_at - time.monotonic()))
-    job = submit(
+    job = _submit(visit, replace(inquiry, request=request))
+    return _deliver_job(_wait_for(job, request.wait), request)
+
+
+def _submit(visit: Visit, inquiry: Inquiry, *, callback: Callback | None = None) -> Job:
+    request = inquiry.request
+    return submit(
         visit.caller,
         request,
         key=inquiry.key,
@@ -134,8 +173,8 @@ def _make(visit: Visit, inquiry: Inquiry, *, ends_at: float) -> Speech:
         retention=inquiry.retention,
         accounted=visit.admission.recorded,  # as a hit whose audio then was lost
         degraded=visit.admission.degraded,
+        callback=callback,
     )
-    return _deliver_job(_wait_for(job, request.wait), request)
 
 
 def remake(caller: Caller, speech_id: str) -> StoredAudio:

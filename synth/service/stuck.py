@@ -21,15 +21,19 @@ from synth.models import (
     Rendering,
     RenderingPart,
     Synthesis,
+    WebhookEvent,
 )
+from synth.models.batches import batches
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import claimable
 from synth.queue.wakeup import announce
 from synth.service.check import Check
 from synth.service.endings import Failure, cancel_forsaken, cancel_job, cancel_unneeded, fail_renderings, hand_on
+from synth.service.telling import tell_of
 from synth.service.voices import STORED_WITHIN, give_up_unstored
 from synth.service.warming import LOADED_WITHIN, fail_unloaded
+from tenants.ids import public_id
 from tenants.types import TenantRef
 
 # Each is far above what it takes in good order: those who are at it right now must not be disturbed.
@@ -37,6 +41,7 @@ STUCK_AFTER = timedelta(seconds=10)
 LONG_AFTER = timedelta(minutes=1)
 IDLE_AFTER = timedelta(minutes=10)
 LEFT_AFTER = timedelta(hours=1)
+TOLD_WITHIN = timedelta(days=1)
 BATCH = 200
 LINES_OVER = (CurationLine.Outcome.WAITING, CurationLine.Outcome.OPEN)
 
@@ -96,6 +101,7 @@ def _end_left_open() -> None:
         of = job.rendering
         ended = {"state": of.state, "error_code": of.error_code, "error_detail": of.error_detail}
         Job.objects.filter(id=job.id, state__in=OPEN).update(ended_at=now, **ended)
+        tell_of([job], State(of.state), error_code=of.error_code)
 
 
 def _unneeded() -> QuerySet[Synthesis]:
@@ -131,6 +137,24 @@ def fail_unclaimed(row: Synthesis, failure: Failure) -> None:
     ):
         ended = fail_renderings(Rendering.objects.filter(parts__synthesis=row), failure, now)
         transaction.on_commit(lambda: announce(wiring.redis_unless_away, ended))
+
+
+def _not_told() -> list[str]:
+    """Ids of jobs that ended lately with a callback and without an event; what is older, events may have left behind."""
+    now = timezone.now()
+    lately = Job.objects.filter(ended_at__gt=now - TOLD_WITHIN, ended_at__lt=now - LONG_AFTER, state__in=ENDED)
+    named = lately.filter(callback__isnull=False).order_by().values_list("id", flat=True)
+    by_subject = {public_id("job", job_id): str(job_id) for job_id in named}
+    for batch in batches(list(by_subject)):
+        for subject in WebhookEvent.objects.filter(subject__in=batch).values_list("subject", flat=True):
+            by_subject.pop(subject, None)
+    return list(by_subject.values())
+
+
+@transaction.atomic
+def _tell() -> None:
+    for job in Job.objects.filter(id__in=_not_told()[:BATCH], state__in=ENDED):
+        tell_of([job], State(job.state), error_code=job.error_code)
 
 
 # --- Actions and voices -----------------------------------------------------------------------------------------------
@@ -221,6 +245,12 @@ EVERY_ROUND = (
     ),
 )
 EVERY_MINUTE = (
+    Check(
+        name="ended jobs without an event",
+        says="Their callback was not told of their end.",
+        find=_not_told,
+        repair=_tell,
+    ),
     Check(
         name="unneeded sentences",
         says="They are queued, and no open rendering needs them.",

@@ -18,8 +18,9 @@ from synth.errors import SpeechFailed
 from synth.keys import references_of, segment_key
 from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.batches import batches
-from synth.models.prepared import prepared_rows
+from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
+from synth.service.callbacks import Callback
 from synth.service.catalogue import fresh_rendition, fresh_segments
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
@@ -93,9 +94,11 @@ def submit(
     job_id: UUID | None = None,
     accounted: bool = False,
     degraded: bool = False,
+    callback: Callback | None = None,
 ) -> Job:
     """Queue what is missing and note who asked. Without a `retention` the rules are read from the database;
-    `accounted` says that the request's usage is written already, `degraded` that Redis was away.
+    `accounted` says that the request's usage is written already, `degraded` that Redis was away. `callback` is told of
+    the end.
 
     Raises SpeechFailed for work that failed just now and would again, MadeMeanwhile when there is none left to do.
     """
@@ -114,8 +117,17 @@ def submit(
     with transaction.atomic():
         _refuse_if_voice_is_gone(order)
         rendering = _open_rendering(order)
-        noted = {"request_id": request_id, "accounted": accounted, "degraded": degraded}
-        job = _create_job(order, rendering, caller=caller, **noted)
+        job = create_job(
+            caller,
+            request,
+            rendering,
+            job_id=order.job_id,
+            priority=order.priority,
+            callback=callback,
+            request_id=request_id,
+            accounted=accounted,
+            degraded=degraded,
+        )
     _ring(order, rendering)
     return job
 
@@ -158,7 +170,7 @@ def open_syntheses(
     rows = [wanted[flight] for flight in sorted(wanted)]
     try:
         with transaction.atomic():  # nearly always all are new
-            Synthesis.objects.bulk_create(rows, batch_size=200)
+            insert_all(rows)
     except IntegrityError:
         return _join_syntheses(tenant, rows)
     return wanted
@@ -199,7 +211,7 @@ def _open_rendering(order: Order) -> Rendering:
     )
     try:
         with transaction.atomic():
-            rendering.save(force_insert=True)
+            insert(rendering)
     except IntegrityError:  # another request was faster, and may have ended since
         return _open_rendering(order)
     # Only now is nobody else at it: what was at work when the caller looked has left its result or its failure.
@@ -269,7 +281,7 @@ def _plan(order: Order, rendering: Rendering) -> None:
         stored |= made
         _withdraw([by_key.pop(key) for key in made], order)
     _raise_priority([row.id for row in by_key.values() if row.priority > order.priority], order)
-    RenderingPart.objects.bulk_create(
+    insert_all(
         [
             RenderingPart(
                 rendering=rendering,
@@ -279,8 +291,7 @@ def _plan(order: Order, rendering: Rendering) -> None:
                 digest=stored.get(key, ""),
             )
             for position, key in enumerate(keys)
-        ],
-        batch_size=200,
+        ]
     )
     if not by_key:
         rendering.state = State.QUEUED
@@ -302,23 +313,37 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
     Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
 
 
-def _create_job(order: Order, rendering: Rendering, *, caller: Caller, **noted: Any) -> Job:
-    manner = order.request.spec.manner
-    return Job.objects.create(
-        id=order.job_id,
-        tenant_id=order.tenant.id,
+def create_job(
+    caller: Caller,
+    request: SpeechRequest,
+    rendering: Rendering,
+    *,
+    job_id: UUID,
+    priority: int,
+    callback: Callback | None,
+    **noted: Any,
+) -> Job:
+    """The row of who asked for what; called in the transaction that has or opens the rendering."""
+    manner = request.spec.manner
+    job = Job(
+        id=job_id,
+        tenant_id=caller.tenant.id,
         api_key_id=caller.key_id,
         rendering=rendering,
-        priority=order.priority,
-        cache=order.request.cache,
+        priority=priority,
+        cache=request.cache,
         engine=manner.engine,
         voice=manner.voice,
         language=manner.language,
-        category=order.request.category,
-        characters=order.request.characters,
-        metadata=dict(order.request.metadata),
+        category=request.category,
+        characters=request.characters,
+        metadata=dict(request.metadata),
+        callback_id=callback.endpoint_id if callback else None,
+        callback_url=callback.url if callback else "",
         **noted,
     )
+    insert(job)
+    return job
 
 
 def _ring(order: Order, rendering: Rendering) -> None:

@@ -32,7 +32,7 @@ MEMBERS = {
         "duration",
         "size",
     ),
-    *("sha256", "bitrate", "characters", "engine", "voice", "language", "request_id"),
+    *("sha256", "time_stretched", "bitrate", "characters", "engine", "voice", "language", "request_id"),
 }
 
 

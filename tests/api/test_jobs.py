@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 
 MEMBERS = {
     *("id", "object", "status", "href", "engine", "voice", "language", "category", "characters", "metadata"),
+    "callback",
     *("created_at", "ended_at", "error", "audio"),
 }
 

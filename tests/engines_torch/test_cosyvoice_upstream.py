@@ -117,7 +117,7 @@ def test_a_failure_in_upstreams_thread_is_told(
     assert loaded.synthesize(said(loaded, SENTENCES["zh"])).duration > 0.5
 
 
-def test_out_of_memory_is_tried_once_more(engine: CosyVoice, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_is_told_as_such_and_passes(engine: CosyVoice, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     flow, failures = engine._upstream.model.flow, iter([True])
@@ -129,6 +129,10 @@ def test_out_of_memory_is_tried_once_more(engine: CosyVoice, monkeypatch: pytest
         return inference(**given)
 
     monkeypatch.setattr(flow, "inference", scarce)
+    with pytest.raises(Retryable) as caught:
+        engine.synthesize(said(engine, SENTENCES["zh"]))
+    assert caught.value.code == "out_of_memory"
+    engine.release_memory()
     assert engine.synthesize(said(engine, SENTENCES["zh"])).duration > 0.5
 
 

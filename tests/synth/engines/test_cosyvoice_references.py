@@ -91,6 +91,14 @@ def test_the_one_used_longest_ago_makes_room(
     assert len(kept) == 2
 
 
+def test_memory_that_is_given_back_is_worked_out_again(double: Double, engine: CosyVoice) -> None:
+    speak(engine, reference(3.0))
+    engine.release_memory()
+    assert not [name for name in engine._upstream.speakers if name.startswith(_cosyvoice_speakers._PREFIX)]
+    speak(engine, reference(3.0))
+    assert len(double.extracted) == 2
+
+
 def test_a_cloned_voice_cannot_take_the_place_of_a_preset(engine: CosyVoice) -> None:
     names = {voice.name for voice in engine.card.voices}
     speak(engine, reference(3.0))

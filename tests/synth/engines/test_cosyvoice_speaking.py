@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
 
+from synth.engines.base import DeviceEngine, FrugalEngine, UnloadableEngine
 from synth.engines.cosyvoice import CosyVoice
 from synth.errors import Permanent, Retryable, WorkError
 from tests.synth.engines.cosyvoice import SENTENCE, Double, double, reference, said
@@ -85,18 +87,13 @@ def test_a_failure_inside_upstreams_thread_neither_hangs_nor_gives_half_a_senten
     assert engine.synthesize(said(engine)).duration > 1
 
 
-def test_out_of_memory_is_tried_once_more_with_an_empty_cache(double: Double) -> None:
+def test_out_of_memory_is_told_as_such_and_the_next_run_finds_nothing_of_it(double: Double) -> None:
     engine = double.load()
-    assert engine.synthesize(said(engine, "an oom once and no more")).duration > 1
-    assert len(double.asked) == 2
-
-
-def test_out_of_memory_again_is_for_another_time(double: Double) -> None:
-    engine = double.load()
-    error = failure(engine, "an oom inside each time")
+    error = failure(engine, "an oom once and no more")
     assert isinstance(error, Retryable)
     assert error.code == "out_of_memory"
-    assert len(double.asked) == 2
+    engine.release_memory()
+    assert engine.synthesize(said(engine, "an oom once and no more")).duration > 1
 
 
 def test_out_of_memory_after_the_first_piece_does_not_say_it_twice(double: Double) -> None:
@@ -174,3 +171,14 @@ def test_what_the_card_does_not_offer_is_refused(double: Double, manner: dict[st
         engine.synthesize(said(engine, **manner))  # type: ignore[arg-type]
     assert caught.value.code == code
     assert double.asked == []
+
+
+def test_it_says_where_it_runs_and_lets_go_of_its_model(double: Double) -> None:
+    engine = double.load()
+    assert isinstance(engine, FrugalEngine)
+    assert isinstance(engine, DeviceEngine)
+    assert isinstance(engine, UnloadableEngine)
+    assert (engine.device, engine.device_memory()) == ("cpu", 0)
+    model = weakref.ref(engine._upstream.model)
+    engine.unload()
+    assert model() is None

@@ -1,5 +1,7 @@
 """Keys of fixed values. They change only on purpose: then everything that is stored is made anew."""
 
+from dataclasses import replace
+
 from synth.keys import KEY_SCHEMA, rendition_key, segment_key
 from synth.types import Segment
 from tests.synth.keys.test_every_input_changes_the_key import MANNER, SPEC
@@ -18,3 +20,9 @@ def test_the_key_of_a_fixed_rendition_is_fixed() -> None:
 
 def test_the_key_of_a_fixed_sentence_is_fixed() -> None:
     assert (KEY_SCHEMA, segment_key(Segment(MANNER, "Hello."))) == (SCHEMA, SENTENCE), ADVICE
+
+
+def test_a_field_that_came_later_changes_no_key_until_it_is_set() -> None:
+    stretched = replace(SPEC, output=replace(SPEC.output, duration=2.0))
+    assert rendition_key(replace(SPEC, output=replace(SPEC.output, duration=None))) == RENDITION
+    assert rendition_key(stretched) != RENDITION

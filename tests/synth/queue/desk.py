@@ -13,6 +13,7 @@ from synth.keys import rendition_key
 from synth.models import Job, Rendering, Synthesis
 from synth.models.states import Priority
 from synth.queue.claim import Worker, claim_rendering, claim_synthesis
+from synth.service.callbacks import Callback
 from synth.service.rendering import render
 from synth.service.submission import submit
 from synth.service.synthesis import synthesize
@@ -45,12 +46,14 @@ def order(
     *,
     cache: CacheMode = CacheMode.USE,
     priority: int = Priority.INTERACTIVE,
+    callback: Callback | None = None,
     **parts: str,
 ) -> Job:
     """A job for this text, as a request that missed the cache would make it."""
     request = SpeechRequest(spec=spec(text, **parts), cache=cache)
     key = rendition_key(request.spec)
-    return submit(member.caller, request, key=key, max_units=400, request_id="test", priority=priority)
+    named = {"request_id": "test", "priority": priority, "callback": callback}
+    return submit(member.caller, request, key=key, max_units=400, **named)
 
 
 def claim(worker: Worker = WORKER, *, engine: str = NAME, version: str = VERSION) -> Synthesis | None:

@@ -7,14 +7,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from synth.models import Job, Rendering, Synthesis
-from synth.models.prepared import prepared_rows, prepared_update
+from synth.models import Job, Rendering, RenderingPart, Synthesis
+from synth.models.prepared import insert, insert_all, prepared_rows, prepared_update
 from synth.models.states import OPEN, State
+from tenants.ids import new_id
 from tests.synth.queue.desk import at_once, order
 from tests.world import World
 
@@ -102,3 +103,36 @@ def test_they_go_on_after_the_connection_was_closed(committed_world: World) -> N
     for _ in range(2):
         assert open_renderings(tenant_id=job.tenant_id, key=job.rendering.key) == [job.rendering]
         connection.close()
+
+
+@pytest.mark.django_db
+def test_a_row_is_written_as_save_writes_it(world: World) -> None:
+    mine = order(world.owner, "One.")
+    job = Job.objects.get(id=mine.id)
+    job.id, job.metadata, job.request_id = new_id(), {"a": ["ü", None]}, "again"
+    insert(job)
+    assert not job._state.adding
+    read = Job.objects.get(id=job.id)
+    for field in Job._meta.concrete_fields:
+        if field.name not in {"id", "metadata", "request_id", "created_at"}:
+            assert getattr(read, field.attname) == getattr(mine, field.attname), field.name
+    assert (read.metadata, read.request_id) == ({"a": ["ü", None]}, "again")
+    assert read.created_at >= mine.created_at, "stamped when it is written"
+
+
+@pytest.mark.django_db
+def test_a_row_that_is_there_already_is_refused(world: World) -> None:
+    job = order(world.owner, "One.")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(job)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_all([job])
+
+
+@pytest.mark.django_db
+def test_many_rows_at_once_and_none(world: World) -> None:
+    rendering = order(world.owner, "One.").rendering
+    insert_all([])
+    insert_all([RenderingPart(rendering=rendering, position=at, key="k") for at in (7, 8)])
+    insert_all([RenderingPart(rendering=rendering, position=9, key="k")])
+    assert list(rendering.parts.values_list("position", flat=True)) == [0, 7, 8, 9]

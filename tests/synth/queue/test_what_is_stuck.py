@@ -136,6 +136,15 @@ def die_before_the_answer(owner: Member, engine: CountingEngine) -> None:
     IdempotentRequest.objects.create(tenant=owner.tenant, key="k", fingerprint="f", lease_until=long_ago)
 
 
+@breaks("ended jobs without an event")
+def lose_the_event(owner: Member, engine: CountingEngine) -> None:
+    job = order(owner, "One.")
+    endpoint = WebhookEndpoint.objects.create(tenant=owner.tenant, url="https://example.com/")
+    ended = {"state": State.CANCELED, "ended_at": database_now() - HOURS_AGO}
+    Rendering.objects.update(**ended)
+    Job.objects.filter(id=job.id).update(callback=endpoint, accounted=True, **ended)
+
+
 @breaks("sentences that nobody speaks")
 def have_no_engine_worker(owner: Member, engine: CountingEngine) -> None:
     order(owner, "One.")

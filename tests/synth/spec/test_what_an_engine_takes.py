@@ -15,6 +15,7 @@ NARROW = replace(
     ABLE,
     emotion_ways=("vector", "reference"),
     emotion_values=8,
+    limits={"emotion_sum": 0.8},
     pronunciation_kinds=("pinyin",),
     syllables=("chong2", "zhong4"),
 )
@@ -70,3 +71,12 @@ def test_an_instruction_changes_the_sound_and_its_spaces_do_not() -> None:
     assert spec(instruction="whisper").manner.options == (("instruction", "whisper"),)
     assert spec(instruction="  whisper ") == spec(instruction="whisper")
     assert refusals(instruction="a" * 501) == [("instruction", "too_long")]
+
+
+@pytest.mark.parametrize(("vector", "strength"), [([0.1] * 7 + [0.11], 1.0), ([1.0] + [0.0] * 7, 0.9)])
+def test_a_vector_that_is_too_strong_in_all_is_refused(vector: list[float], strength: float) -> None:
+    assert refusals(emotion={"vector": vector, "strength": strength}) == [("emotion.vector", "out_of_range")]
+
+
+def test_the_strength_counts_for_what_a_vector_adds_up_to() -> None:
+    assert spec(emotion={"vector": [1.0] + [0.0] * 7, "strength": 0.8}).manner.emotion.strength == 0.8

@@ -1,0 +1,72 @@
+"""Whom a request wants told of its end: `callback`, an endpoint's id or an address that one of them vouches for."""
+
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+from uuid import UUID
+
+from synth.fields import Fields
+from synth.models import WebhookEndpoint
+from tenants.errors import untranslated as _
+from tenants.ids import parse_id
+from tenants.types import TenantRef
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """The endpoint whose secrets sign and whose limits hold; `url` where it is not told at its own."""
+
+    endpoint_id: UUID
+    url: str = ""
+
+
+def callback_of(tenant: TenantRef, text: str) -> Callback | None:
+    """None for no callback. Raises InvalidSpeech for one that the tenant does not allow."""
+    if not text:
+        return None
+    if text.startswith("whk_"):
+        return Callback(_endpoint(tenant, text).id)
+    origin = _origin(text)
+    allowing = WebhookEndpoint.objects.filter(tenant_id=tenant.id, any_path=True, status=WebhookEndpoint.Status.ENABLED)
+    for endpoint in allowing.order_by("created_at", "id"):
+        if _origin_of(urlsplit(endpoint.url)) == origin:
+            return Callback(endpoint.id, text)
+    message = _(
+        "No enabled webhook endpoint allows callbacks to other paths of %(origin)s: name an endpoint by its id."
+    )
+    raise _refusal("callback_not_allowed", message, origin="{}://{}:{}".format(*origin))
+
+
+def _endpoint(tenant: TenantRef, text: str) -> WebhookEndpoint:
+    endpoint_id = parse_id("whk", text)
+    found = WebhookEndpoint.objects.filter(tenant_id=tenant.id, id=endpoint_id).first() if endpoint_id else None
+    if found is None:
+        raise _refusal(
+            "unknown_endpoint", _("There is no webhook endpoint %(id)s. GET /v1/webhooks lists them."), id=text
+        )
+    if found.status != WebhookEndpoint.Status.ENABLED:
+        raise _refusal("endpoint_disabled", _("The webhook endpoint %(id)s is disabled."), id=text)
+    return found
+
+
+def _origin(text: str) -> tuple[str, str, int]:
+    message = _("A callback is an endpoint's id (whk_…) or an http or https URL without user, password and fragment.")
+    try:
+        parts = urlsplit(text)
+        plain = parts.scheme in DEFAULT_PORTS and parts.hostname and not parts.fragment and "@" not in parts.netloc
+        if plain and text.isprintable() and " " not in text and "\\" not in text:
+            return _origin_of(parts)
+    except ValueError:
+        pass
+    raise _refusal("bad_callback", message)
+
+
+def _origin_of(parts: SplitResult) -> tuple[str, str, int]:
+    return parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
+
+
+def _refusal(code: str, message: str, **params: str) -> Exception:
+    problems = Fields({})
+    problems.refuse("callback", code, message, **params)
+    return problems.problem()
