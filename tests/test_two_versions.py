@@ -125,4 +125,3 @@ def test_an_action_of_a_kind_of_the_next_version_is_left_to_it(world):  # noqa: 
     drain_actions()
     action.refresh_from_db()
     assert (action.state, action.lease_until, action.lines.get().outcome) == ("queued", None, "waiting")
-

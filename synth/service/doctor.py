@@ -1,6 +1,7 @@
 """What is wrong with this Refrain: rows that are stuck, objects without rows, parts that do not answer as they should.
 
-`manage.py doctor` alone calls `examine`, and no API process needs to load it. Rows are looked for by the very checks that the sweeper repairs by.
+`manage.py doctor` alone calls `examine`: no API process needs to load this. Rows are looked for by the very checks that
+the sweeper repairs by.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from synth.service.stuck import EVERY_MINUTE, EVERY_ROUND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Of one check: how many were found, and how many are left after a repair. `problem`: it could not be looked for."""
+    """Of one check: how many were found, how many are left after a repair. `problem`: it could not be looked for."""
 
     name: str
     says: str
@@ -106,5 +107,5 @@ FOREIGN = Check(
     name="folders of no tenant",
     says="Storage has folders of tenants that this database does not know.",
     find=object_audit.foreign_folders,
-    advice="Deleted tenants leave them, and so does another Refrain in the same bucket. Delete them by hand if you know.",
+    advice="Deleted tenants leave them, and so does another Refrain in the same bucket: delete them by hand.",
 )

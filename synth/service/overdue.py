@@ -24,9 +24,7 @@ def _idle() -> QuerySet[Synthesis]:
     """They wait, and nobody speaks the engine's: a long queue alone is nothing wrong."""
     now = database_now()
     busy = Synthesis.objects.filter(engine=OuterRef("engine"), started_at__gte=now - LATE)
-    return Synthesis.objects.filter(claimable(now), created_at__lt=now - LATE, state__in=OPEN).filter(
-        ~Exists(busy)
-    )
+    return Synthesis.objects.filter(claimable(now), created_at__lt=now - LATE, state__in=OPEN).filter(~Exists(busy))
 
 
 def _not_joined() -> QuerySet[Rendering]:

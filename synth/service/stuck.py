@@ -41,7 +41,7 @@ STUCK_AFTER = timedelta(seconds=10)
 LONG_AFTER = timedelta(minutes=1)
 IDLE_AFTER = timedelta(minutes=10)
 LEFT_AFTER = timedelta(hours=1)
-TOLD_WITHIN = timedelta(days=1)
+LOOKED_BACK = timedelta(hours=2)
 BATCH = 200
 LINES_OVER = (CurationLine.Outcome.WAITING, CurationLine.Outcome.OPEN)
 
@@ -140,9 +140,9 @@ def fail_unclaimed(row: Synthesis, failure: Failure) -> None:
 
 
 def _not_told() -> list[str]:
-    """Ids of jobs that ended lately with a callback and without an event; what is older, events may have left behind."""
+    """Ids of recent jobs that ended with a callback and without an event. Only a hand in the database makes such."""
     now = timezone.now()
-    lately = Job.objects.filter(ended_at__gt=now - TOLD_WITHIN, ended_at__lt=now - LONG_AFTER, state__in=ENDED)
+    lately = Job.objects.filter(created_at__gt=now - LOOKED_BACK, ended_at__lt=now - LONG_AFTER, state__in=ENDED)
     named = lately.filter(callback__isnull=False).order_by().values_list("id", flat=True)
     by_subject = {public_id("job", job_id): str(job_id) for job_id in named}
     for batch in batches(list(by_subject)):

@@ -1,4 +1,4 @@
-"""`manage.py doctor` beside real processes: nothing to say in good order, and what is broken by hand is told and repaired."""
+"""`manage.py doctor` beside real processes: silent in good order; what is broken by hand is told and repaired."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,7 +58,9 @@ def test_lists_and_their_lines(moves: MovesMade, owner: Member):
     action = CurationAction.objects.create(kind="warm", tenant=owner.tenant, matched=1)
     line = CurationLine.objects.create(action=action, number=1, tenant=owner.tenant, payload=LINE)
     made: set[Move] = set()
-    cases = itertools.product(State, (Outcome.WAITING, Outcome.OPEN, Outcome.FAILED), (State.QUEUED, State.FAILED, None))
+    cases = itertools.product(
+        State, (Outcome.WAITING, Outcome.OPEN, Outcome.FAILED), (State.QUEUED, State.FAILED, None)
+    )
     for (of_action, of_line, of_job), operation in itertools.product(list(cases), ACTIONS):
         with transaction.atomic():
             put(action, state=of_action, created_at=database_now().replace(year=2020), ended_at=None)
@@ -90,19 +93,16 @@ def commit(voice: ClonedVoice) -> None:
 
 
 def delete(voice: ClonedVoice) -> None:
-    try:
+    with suppress(Problem):
         service.delete_voice(voice.tenant.ref, voice.public_id, actor=service.Actor())
-    except Problem:
-        pass
 
 
 def create(voice: ClonedVoice) -> None:
     consent = service.Consent(who="They", when="2026-11-30", wording="Yes.")
     told = service.VoiceOrder(name="new", engine="counting", language="en", transcript="", consent=consent)
-    try:
-        service.create_voice(voice.tenant.ref, told, SimpleNamespace(chunks=lambda: iter([b"bytes"])), actor=service.Actor())
-    except Problem:
-        pass
+    upload = SimpleNamespace(chunks=lambda: iter([b"bytes"]))
+    with suppress(Problem):
+        service.create_voice(voice.tenant.ref, told, upload, actor=service.Actor())
 
 
 VOICES: dict[str, Callable[[ClonedVoice], object]] = {

@@ -1,4 +1,4 @@
-"""Every check of the sweeper and of doctor: it finds what it is for, it repairs that, and finds nothing in good order."""
+"""Every check of the sweeper and of doctor: finds what it is for, repairs it, and finds nothing in good order."""
 
 from __future__ import annotations
 
@@ -280,4 +280,3 @@ def test_lines_of_batches_stay_as_their_result(world, engine):
     assert sorted(left) == [("batch", "canceled"), ("batch", "canceled")]
     assert not CurationBlock.objects.exists()
     assert (states(Job), Rendering.objects.filter(state__in=OPEN).exists()) == (["canceled"], False)
-
