@@ -3,6 +3,7 @@
 The line's row is the truth: it names the job before that exists, so a worker that dies loses none and doubles none.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -97,7 +98,8 @@ class _Portion:
         """Note how the line's job ended, if it has. One without a job lost its worker just before that."""
         job = Job.objects.select_related("rendering").filter(id=line.job_id).first() if line.job_id else None
         if job is None:
-            self._submit(line)
+            with suppress(ServiceUnavailable):  # no engine has told of itself yet
+                self._submit(line)
         elif job.state == State.SUCCEEDED:
             self._keep_pin(line, job.rendering.entry_id)
             _end(line, Outcome.DONE)
