@@ -89,9 +89,10 @@ def _machines() -> Any:
 
 
 def _columns() -> dict[str, str]:
+    machines = _machines()
     from synth.models.moves import column_of
 
-    return {machine._meta.db_table: column_of(machine) for machine in _machines()}
+    return {machine._meta.db_table: column_of(machine) for machine in machines}
 
 
 @pytest.fixture
