@@ -15,7 +15,9 @@ KEY_SCHEMA = 1
 LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
 REDIS_FORMAT = 1
 MAX_SLOTS = 20_000
-USAGE_TENANTS = f"rf{REDIS_FORMAT}:usage-tenants"  # the one name without a tenant: who may have a usage stream
+# The names without a tenant: who may have a usage stream, and when the sweeper was last through.
+USAGE_TENANTS = f"rf{REDIS_FORMAT}:usage-tenants"
+SWEPT = f"rf{REDIS_FORMAT}:swept"
 
 
 class Kind(StrEnum):

@@ -17,6 +17,8 @@ from tenants.types import TenantRef
 
 # In which sentences are kept: lossless.
 STORED_FORMAT = "flac"
+# The folder of a tenant's own voices.
+VOICES = "voices"
 
 
 def of_entry(entry: Entry) -> StoredAudio:
@@ -78,12 +80,12 @@ def audio_object(tenant: TenantRef, digest: str, format_name: str) -> str:
 
 def voice_object(tenant: TenantRef, voice_id: UUID, digest: str) -> str:
     """The decoded sound of a tenant's own voice, apart from all speech: each voice has a copy of its own."""
-    return scoped(tenant, "voices", voice_id.hex, f"{digest}.{STORED_FORMAT}")
+    return scoped(tenant, VOICES, voice_id.hex, f"{digest}.{STORED_FORMAT}")
 
 
 def upload_object(tenant: TenantRef, voice_id: UUID) -> str:
     """The file that a voice was uploaded as."""
-    return scoped(tenant, "voices", voice_id.hex, "upload")
+    return scoped(tenant, VOICES, voice_id.hex, "upload")
 
 
 def references_column(manner: Manner) -> str:

@@ -40,6 +40,11 @@ def sweep_storage() -> None:
     service.sweep_storage()
 
 
+@shared_task(name="synth.audit_objects")
+def audit_objects() -> None:
+    service.audit_objects()
+
+
 @shared_task(name="synth.judge_misses")
 def judge_misses() -> None:
     service.judge_misses()

@@ -1,4 +1,4 @@
-"""The states of jobs, renderings and syntheses, and the moves that are allowed between them."""
+"""The states of all work. `moves.py` says which may follow on which."""
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
@@ -17,16 +17,6 @@ class State(TextChoices):
 
 OPEN = (State.WAITING, State.QUEUED, State.RUNNING)
 ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELED)
-
-MOVES: dict[State, frozenset[State]] = {
-    State.WAITING: frozenset({State.QUEUED, State.FAILED, State.CANCELED}),
-    State.QUEUED: frozenset({State.RUNNING, State.SUCCEEDED, State.FAILED, State.CANCELED}),
-    # Back to QUEUED: given back at a shutdown, or to be tried again. Back to WAITING: a stored sentence was lost.
-    State.RUNNING: frozenset({State.QUEUED, State.WAITING, State.SUCCEEDED, State.FAILED, State.CANCELED}),
-    State.SUCCEEDED: frozenset(),
-    State.FAILED: frozenset(),
-    State.CANCELED: frozenset(),
-}
 
 
 class Priority:

@@ -42,6 +42,15 @@ class Listener:
         # Set once it is known whether Redis tells: subscribed, or away.
         self._settled = threading.Event()
         self._thread: threading.Thread | None = None
+        self.dismissed = False
+
+    def dismiss(self) -> None:
+        """This process ends: wake all who wait, whatever has become of their renderings."""
+        self.dismissed = True
+        with self._lock:
+            for events in self._seats.values():
+                for event in events:
+                    event.set()
 
     @contextmanager
     def seat(self, rendering_id: UUID) -> Iterator[threading.Event | None]:

@@ -23,6 +23,7 @@ from synth.service.idempotency import KeptAnswer, Repeatable, Undertaking, keep,
 from synth.service.lexicon import delete_word, save_word
 from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
+from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
 from synth.service.objects import copy_intact
 from synth.service.payloads import payload_of
@@ -61,6 +62,7 @@ __all__ = [
     "Visit",
     "VoiceOrder",
     "all_results",
+    "audit_objects",
     "cancel",
     "cancel_action",
     "change_endpoint",

@@ -221,8 +221,10 @@ def _matching(kind: str, selection: Selection, tenant: TenantRef | None) -> Quer
 
 
 def _claimable() -> QuerySet[CurationAction]:
+    """Those of a kind that this version does not know are left to the next one, which runs beside it in an upgrade."""
     free = Q(lease_until=None) | Q(lease_until__lt=database_now())
-    return CurationAction.objects.filter(free, state__in=(State.QUEUED, State.RUNNING)).order_by("created_at", "id")
+    known = CurationAction.objects.filter(free, kind__in=Kind.values, state__in=(State.QUEUED, State.RUNNING))
+    return known.order_by("created_at", "id")
 
 
 def _claim(action_id: UUID) -> CurationAction | None:

@@ -3,7 +3,7 @@
 Locks are taken in one order, syntheses before renderings before jobs, so that two endings cannot block each other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -228,29 +228,47 @@ def cancel_job(tenant: TenantRef, job_id: UUID) -> Job | None:
     now = database_now()
     if Job.objects.filter(id=job.id, state__in=OPEN).update(state=State.CANCELED, ended_at=now):
         tell_of([job], State.CANCELED)
-        attached = Job.objects.filter(rendering=rendering, state__in=OPEN).exists()
-        if not attached and rendering.state in OPEN:
-            Rendering.objects.filter(id=rendering.id).update(state=State.CANCELED, ended_at=now, lease_until=None)
-            _cancel_orphans([rendering.id], now)
+        cancel_forsaken([rendering.id], now)
     job.refresh_from_db()
     return job
 
 
-def _cancel_orphans(rendering_ids: Iterable[UUID], now: datetime) -> None:
+def cancel_forsaken(rendering_ids: Iterable[UUID], now: datetime) -> None:
+    """Cancel those of these renderings that no open job waits for. Called in a transaction."""
+    locked = Rendering.objects.select_for_update().filter(id__in=list(rendering_ids), state__in=OPEN)
+    ids = list(locked.order_by("id").values_list("id", flat=True))
+    # Asked under the locks: whoever joins takes them, too.
+    attached = Job.objects.filter(rendering_id__in=ids, state__in=OPEN).values_list("rendering_id", flat=True)
+    forsaken = sorted(set(ids) - set(attached))
+    Rendering.objects.filter(id__in=forsaken).update(state=State.CANCELED, ended_at=now, lease_until=None)
+    _cancel_orphans(forsaken, now)
+
+
+def _cancel_orphans(rendering_ids: Sequence[UUID], now: datetime) -> None:
     """Cancel queued sentences of ended renderings that no open rendering needs.
 
-    One that runs already is let finish: its sound is paid for, and will be asked for again. Locked rows are being
-    joined, claimed or finished by others, and are left to them.
+    One that runs already is let finish: its sound is paid for, and will be asked for again.
+    """
+    if rendering_ids:
+        of_these = RenderingPart.objects.filter(rendering_id__in=rendering_ids).values("synthesis_id")
+        cancel_unneeded(Q(id__in=of_these), now)
+
+
+def cancel_unneeded(chosen: Q, now: datetime) -> int:
+    """Cancel those of the queued sentences that no open rendering needs; how many. Called in a transaction.
+
+    Locked rows are being joined, claimed or finished by others, and are left to them.
     """
     needed = RenderingPart.objects.filter(synthesis=OuterRef("id"), rendering__state__in=OPEN)
     orphans = (
         Synthesis.objects.select_for_update(skip_locked=True, of=("self",))
-        .filter(Q(id__in=RenderingPart.objects.filter(rendering_id__in=list(rendering_ids)).values("synthesis_id")))
+        .filter(chosen)
         .filter(~Exists(needed), state=State.QUEUED)
     )
     ids = [row.id for row in orphans]
     # Asked again under the lock: someone may have joined after the first question began, and let go of the lock.
-    Synthesis.objects.filter(~Exists(needed), id__in=ids, state=State.QUEUED).update(state=State.CANCELED, ended_at=now)
+    unneeded = Synthesis.objects.filter(~Exists(needed), id__in=ids, state=State.QUEUED)
+    return unneeded.update(state=State.CANCELED, ended_at=now)
 
 
 # --- The queries of what succeeds -----------------------------------------------------------------------------------

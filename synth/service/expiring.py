@@ -16,6 +16,8 @@ from synth.models.states import ENDED, OPEN, State
 from synth.service.catalogue import LONG_AGO
 from synth.service.idempotency import forget_requests
 from synth.service.object_sweep import discard, sweep_objects
+from synth.service.stuck import EVERY_MINUTE
+from synth.service.sweeping import put_right
 from synth.snapshot import Snapshot, load
 from tenants.ids import first_id_at
 from tenants.types import TenantRef
@@ -43,6 +45,7 @@ def sweep_storage() -> None:
     forget_events()
     forget_batches()
     forget_requests()
+    put_right(EVERY_MINUTE)
     sweep_objects()
 
 

@@ -3,6 +3,7 @@
 The line's row is the truth: it names the job before that exists, so a worker that dies loses none and doubles none.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -107,7 +108,8 @@ class _Portion:
         for line in lines:
             job = jobs.get(line.job_id) if line.job_id else None
             if job is None:
-                self._submit(line)
+                with suppress(ServiceUnavailable):  # no engine has told of itself yet
+                    self._submit(line)
             elif job.state in ENDED:
                 if job.state == State.SUCCEEDED:
                     self._keep_pin(line, job.rendering.entry_id)

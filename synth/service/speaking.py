@@ -381,7 +381,7 @@ def _wait_for(job: Job, seconds: float) -> Job:
                 woken.clear()
             (job,) = _job(job_id=job.id)
             remaining = ends_at - time.monotonic()
-            if job.state in ENDED or remaining <= 0 or woken is None:
+            if job.state in ENDED or remaining <= 0 or woken is None or wiring.listener().dismissed:
                 return job
             connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
             with wiring.turns().given_up():

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from synth.breaker import Breaker
 from synth.errors import ObjectMissing, Permanent, StorageUnavailable
-from synth.storage.base import ObjectInfo, ObjectStore
+from synth.storage.base import ListedObject, ObjectInfo, ObjectStore
 
 Answer = TypeVar("Answer")
 
@@ -41,6 +41,12 @@ class GuardedStore:
     def url(self, name: str, *, expires_in: int) -> str:
         """Signing asks nobody."""
         return self._store.url(name, expires_in=expires_in)
+
+    def walk(self, folder: str = "") -> Iterator[ListedObject]:
+        """Nobody waits for a listing, so each of its pages may try."""
+        listed = self._store.walk(folder)
+        while (item := self._told(lambda: next(listed, None))) is not None:
+            yield item
 
     def _look(self) -> None:
         """Whether it is back. An object that is not there, or may not be asked for, is an answer, too."""

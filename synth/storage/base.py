@@ -5,6 +5,7 @@ A store over a network also says `REMOTE = True`: a circuit breaker is put in fr
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 
@@ -14,6 +15,15 @@ class ObjectInfo:
 
     size: int
     media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObject:
+    """An object as a listing tells of it; `modified` is when it was put, by the store's clock."""
+
+    name: str
+    size: int
+    modified: datetime
 
 
 class ObjectStore(Protocol):
@@ -44,4 +54,11 @@ class ObjectStore(Protocol):
 
     def url(self, name: str, *, expires_in: int) -> str:
         """A signed GET address that works without a key from the clients' network, for `expires_in` seconds."""
+        ...
+
+    def walk(self, folder: str = "") -> Iterator[ListedObject]:
+        """Every object below this folder, or of the whole store, in no order; a folder that is not there has none.
+
+        What is put or deleted meanwhile may be told or not. Raises while it is read, too.
+        """
         ...

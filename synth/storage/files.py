@@ -10,13 +10,14 @@ import tempfile
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from synth.errors import ObjectMissing, Permanent, StorageUnavailable
 from synth.storage._limits import check_expiry, check_name, check_range
-from synth.storage.base import ObjectInfo, ObjectStore
+from synth.storage.base import ListedObject, ObjectInfo, ObjectStore
 from tenants.errors import Problem
 from tenants.errors import untranslated as _
 
@@ -146,6 +147,26 @@ class FileStore:
         expires = int(time.time()) + check_expiry(expires_in)
         signature = self.signer.sign(check_name(name), expires)
         return f"{self._base_url}/files/{name}?expires={expires}&signature={signature}"
+
+    def walk(self, folder: str = "") -> Iterator[ListedObject]:
+        for path in self._below(self._path(folder) if folder else self._root):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                status = path.stat()
+                modified = datetime.fromtimestamp(status.st_mtime, UTC)
+                yield ListedObject(path.relative_to(self._root).as_posix(), status.st_size, modified)
+
+    def _below(self, folder: Path) -> Iterator[Path]:
+        try:
+            with self._errors_told(reading=True), os.scandir(folder) as listing:
+                # Those with a dot are the store's own.
+                found = [(entry.name, entry.is_dir()) for entry in listing if not entry.name.startswith(".")]
+        except ObjectMissing:
+            return
+        for name, is_folder in found:
+            if is_folder:
+                yield from self._below(folder / name)
+            else:
+                yield folder / name
 
     def _path(self, name: str) -> Path:
         return self._root / check_name(name)

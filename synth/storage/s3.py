@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from synth.errors import ObjectMissing, Permanent, StorageUnavailable, WorkError
 from synth.storage._limits import check_expiry, check_name, check_range
-from synth.storage.base import ObjectInfo, ObjectStore
+from synth.storage.base import ListedObject, ObjectInfo, ObjectStore
 
 REMOTE = True  # over a network: to be guarded by a breaker
 CHUNK = 64 * 1024
@@ -128,6 +128,15 @@ class S3Store:
                 "get_object", Params=self._address(name), ExpiresIn=check_expiry(expires_in)
             )
         return signed
+
+    def walk(self, folder: str = "") -> Iterator[ListedObject]:
+        own = f"{self._settings.prefix}/" if self._settings.prefix else ""
+        below = f"{own}{check_name(folder)}/" if folder else own
+        with self._errors_told("ListObjectsV2"):
+            pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self._settings.bucket, Prefix=below)
+            for page in pages:
+                for item in page.get("Contents", ()):
+                    yield ListedObject(item["Key"].removeprefix(own), item["Size"], item["LastModified"])
 
     def _address(self, name: str) -> dict[str, str]:
         key = "/".join(filter(None, (self._settings.prefix, check_name(name))))

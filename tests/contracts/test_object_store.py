@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -287,3 +288,45 @@ def test_a_url_may_live_a_week(store):
     name, data = new_object(10)
     store.put(name, data, "audio/mpeg")
     assert fetch(store.url(name, expires_in=WEEK)).body == data
+
+
+def names_below(store: ObjectStore, folder: str) -> list[str]:
+    return sorted(item.name for item in store.walk(folder))
+
+
+def test_a_walk_tells_each_object_below_a_folder_once(store):
+    tenant, other = uuid4().hex, uuid4().hex
+    names = [f"{tenant}/{digest[:2]}/{digest}.pcm" for digest in ("aa11", "aa22", "ab33")]
+    for name in (*names, f"{other}/aa/aa11.pcm", f"{tenant}0/aa/aa44.pcm"):
+        store.put(name, b"four", "audio/pcm;rate=24000")  # in files the type lies in a file beside
+    assert names_below(store, tenant) == names
+    assert names_below(store, f"{tenant}/aa") == names[:2]
+    assert {*names, f"{other}/aa/aa11.pcm"} <= {item.name for item in store.walk()}
+    store.delete(names[0])
+    assert names_below(store, tenant) == names[1:]
+
+
+def test_a_walk_tells_size_and_time(store):
+    name, data = new_object(1234)
+    store.put(name, data, "audio/mpeg")
+    (told,) = store.walk(name.rpartition("/")[0])
+    assert (told.name, told.size) == (name, 1234)
+    assert abs((datetime.now(UTC) - told.modified).total_seconds()) < 60
+
+
+def test_a_folder_that_is_not_there_has_no_objects(store):
+    assert list(store.walk(uuid4().hex)) == []
+
+
+def test_a_walk_is_not_cut_at_a_page(store):
+    folder = uuid4().hex
+    names = sorted(f"{folder}/{number:04}.mp3" for number in range(1100))  # S3 tells a thousand at a time
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda name: store.put(name, b"x", "audio/mpeg"), names))
+    assert names_below(store, folder) == names
+
+
+@pytest.mark.parametrize("folder", ["..", "/etc", "a/../..", "a/"])
+def test_a_walk_does_not_leave_the_store(store, folder):
+    with pytest.raises(ValueError):
+        list(store.walk(folder))

@@ -1,10 +1,13 @@
-"""SIGTERM lets a worker finish what it has in hand and nothing more; others take over the rest."""
+"""SIGTERM lets a process finish what it has in hand and nothing more; others take over the rest."""
 
 from __future__ import annotations
 
-import pytest
+import threading
 
-from tests.faults.asking import crowd, jobs_in, rows, wait_until_all_end
+import pytest
+from celery import Celery
+
+from tests.faults.asking import Answer, crowd, jobs_in, rows, wait_until_all_end
 from tests.stack import Stack
 
 pytestmark = pytest.mark.stack
@@ -42,3 +45,36 @@ def test_an_engine_worker_finishes_its_sentence_and_another_one_takes_the_rest(r
     running.io_worker()
     wait_until_all_end(running, 2, seconds=60)
     assert jobs_in(running, "succeeded") == 2
+
+
+def test_an_api_process_answers_those_who_wait(running: Stack) -> None:
+    running.engine_worker()
+    running.io_worker()
+    running.wait_for_engines()
+    (first,) = [child for child in running.children if child.port]
+    (second,) = running.api()
+    answers: list[Answer] = []
+    body = {"text": " ".join(f"Sentence number {at}." for at in range(SENTENCES)), "wait": 60}
+    asking = threading.Thread(target=lambda: answers.extend(crowd(running, [body], apis=[first])))
+    asking.start()
+    running.wait_until(running.runs, seconds=30, what="the first sentence")
+    assert running.terminate(first, seconds=60) == 0
+    asking.join(60)
+    assert [(answer.status, answer.body["status"]) for answer in answers] in ([(202, "queued")], [(202, "running")])
+    wait_until_all_end(running, 1, seconds=60)
+    with running.client(second) as client:
+        told = client.get(f"/v1/speech/{answers[0].body['id']}").json()
+    assert (told["status"], len(running.runs())) == ("succeeded", SENTENCES)
+
+
+def test_a_message_of_another_version_is_thrown_away(running: Stack) -> None:
+    """While a deployment rolls, a worker hears of tasks that it does not know."""
+    (io,) = running.io_worker()
+    running.engine_worker()
+    running.wait_for_engines()
+    with Celery(broker=running.redis.url) as newer:
+        newer.send_task("synth.of_tomorrow", queue="io")
+    running.wait_until(lambda: "unregistered task" in io.output(), seconds=30, what="the message")
+    crowd(running, [{"text": "One more.", "wait": 0}])
+    wait_until_all_end(running, 1, seconds=60)
+    assert (jobs_in(running, "succeeded"), io.alive) == (1, True)

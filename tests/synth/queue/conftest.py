@@ -13,6 +13,7 @@ from synth.models import Rendering, Synthesis
 from synth.models.clock import database_now
 from synth.storage import files
 from tests.engines.counting import CountingEngine
+from tests.moves import moves  # noqa: F401 - a fixture
 from tests.world import World, make_world, world  # noqa: F401 - a fixture
 
 

@@ -11,7 +11,10 @@ from synth.models import EngineCardRow, Job, Rendering, RenderingPart, Synthesis
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.queue.doorbell import IO_QUEUE, engine_queue
-from synth.service.sweeping import STUCK_AFTER, sweep
+from synth.service import stuck, sweeping
+from synth.service.check import Check
+from synth.service.stuck import STUCK_AFTER
+from synth.service.sweeping import sweep
 from tests.synth.queue.desk import at_once, claim, order, speak_all, states, work
 
 
@@ -127,3 +130,17 @@ def test_two_sweepers_at_once_do_no_harm(world, engine, old_version):
     work(engine)
     assert states(Job) == ["failed", "succeeded", "succeeded"]
     assert not RenderingPart.objects.filter(rendering__state=State.SUCCEEDED, digest="").exists()
+
+
+def test_a_repair_that_breaks_does_not_keep_the_others_from_it(world, engine, monkeypatch, caplog):
+    def break_down() -> list[str]:
+        raise ValueError("a row that nobody reckoned with")
+
+    broken = Check(name="what cannot be", says="", find=break_down)
+    monkeypatch.setattr(sweeping, "EVERY_ROUND", (broken, *stuck.EVERY_ROUND))
+    order(world.owner, "One.")
+    speak_all(engine)
+    lose_the_hand_on()
+    sweep()
+    assert states(Rendering) == ["queued"]
+    assert "not repaired: what cannot be" in caplog.text
