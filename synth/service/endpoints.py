@@ -23,6 +23,7 @@ from tenants.types import TenantRef
 
 MOST_ENDPOINTS = 20
 MOST_SECRETS = 5
+DELETED_AT_ONCE = 500
 # How long an earlier secret signs beside a new one.
 OVERLAP = 86_400
 LONGEST_OVERLAP = 7 * 86_400
@@ -83,7 +84,14 @@ def change_endpoint(endpoint: WebhookEndpoint, order: EndpointOrder) -> WebhookE
 
 
 def delete_endpoint(endpoint: WebhookEndpoint) -> None:
-    """With its deliveries. Events that were for it alone are sent to nobody."""
+    """With its deliveries, a portion after the other. Events that were for it alone are sent to nobody.
+
+    Raises NotFound when it was deleted meanwhile. Of a deletion that is cut short a disabled endpoint is left.
+    """
+    disable_endpoint(endpoint)
+    deliveries = WebhookDelivery.objects.filter(endpoint_id=endpoint.id).order_by()
+    while ids := list(deliveries.values_list("id", flat=True)[:DELETED_AT_ONCE]):
+        WebhookDelivery.objects.filter(id__in=ids).delete()
     WebhookEndpoint.objects.filter(id=endpoint.id).delete()
 
 

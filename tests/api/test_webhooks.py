@@ -156,12 +156,15 @@ def test_what_waits_follows_the_endpoint_to_its_new_url(owner: Caller) -> None:
     }
 
 
-def test_a_deleted_one_is_gone_with_its_deliveries(owner: Caller) -> None:
-    row = deliver(owner.member)
+def test_a_deleted_one_is_gone_with_its_deliveries(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "DELETED_AT_ONCE", 2)
+    row, others = deliver(owner.member), deliver(owner.member)
+    for _ in range(4):
+        deliver(owner.member, to=row.endpoint)
     address = f"/v1/webhooks/{row.endpoint.public_id}"
     assert owner.delete(address).status_code == 204
     assert (owner.get(address).status_code, owner.delete(address).status_code) == (404, 404)
-    assert not WebhookDelivery.objects.exists()
+    assert WebhookDelivery.objects.get() == others
 
 
 def test_both_secrets_sign_while_they_overlap(owner: Caller) -> None:
