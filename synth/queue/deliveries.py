@@ -20,6 +20,8 @@ from synth.queue.claim import Worker
 
 # To an endpoint that answers well; to any other one at a time.
 AT_ONCE = 4
+# Who looks for work waits for what is due as soon as this: the sweeper rings every 3 s, and first pauses are short.
+SOON = timedelta(seconds=6)
 LOST = "sender_lost"
 
 
@@ -38,8 +40,8 @@ class Room:
     slow_too: bool = True
 
 
-def deliveries_due(*, within: timedelta = timedelta(0)) -> bool:
-    """Whether there is anything to route or to send, now or soon: the sweeper rings for it."""
+def deliveries_due(*, within: timedelta = SOON) -> bool:
+    """Whether there is anything to route, or to send now or soon: the sweeper rings for it."""
     if WebhookEvent.objects.filter(routed=False).exists():
         return True
     mine = _ready(database_now() + within).filter(endpoint_id=OuterRef("id"))

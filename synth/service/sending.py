@@ -8,7 +8,7 @@ import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from cachetools import TTLCache
@@ -31,8 +31,6 @@ logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
 LOOK_EVERY = 0.2
-# What is due as soon as this is waited for: the sweeper rings every few seconds only, and first pauses are short.
-SOON = timedelta(seconds=5)
 # Places for requests to endpoints that answer, within this many seconds, and for those to all others.
 SOUND, DOUBTFUL = 32, 32
 PROMPT_SECONDS = 2.0
@@ -111,7 +109,7 @@ class _Round:
                 self._land(LOOK_EVERY)
         finally:
             self._bring_home()
-        if deliveries_due(within=SOON):
+        if deliveries_due():
             wiring.doorbell().ring_webhooks()
 
     def _goes_on(self) -> bool:
@@ -132,7 +130,7 @@ class _Round:
     def _is_more_due(self) -> bool:
         """Looked for after the bell was taken down: what comes later rings again."""
         wiring.doorbell().answered(WEBHOOKS)
-        return deliveries_due(within=SOON)
+        return deliveries_due()
 
     def _room(self) -> Room:
         doubtful = sum(

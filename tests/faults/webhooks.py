@@ -176,7 +176,7 @@ ROW = Row(
     title="webhook receivers that fail, hang and trickle; sender killed before it recorded; Redis killed",
     play=play,
     short={"events": 24, "pauses": [1.0, 1.5, 2.0], "timeout": 2.0},
-    long={"events": 100, "pauses": [5.0, 10.0, 15.0], "timeout": 3.0},
+    long={"events": 100, "pauses": [10.0, 15.0, 20.0], "timeout": 3.0},
     limits={
         "missing": 0,
         "stuck": 0,
