@@ -50,7 +50,7 @@ def test_bytes_are_read_again(owner: Caller, delivery: str) -> None:
     first = speak(owner, delivery=delivery)
     again = speak(owner, delivery=delivery)
     assert (first.status_code, again.status_code, told_before(again)) == (200, 200, True)
-    assert again.content == first.content
+    assert again.json() == first.json() if delivery == "inline" else again.content == first.content
     of_each = {"X-Request-Id", REPLAYED}
     assert {n: v for n, v in again.items() if n not in of_each} == {n: v for n, v in first.items() if n not in of_each}
     assert b"Hello" not in str(IdempotentRequest.objects.get().body).encode()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from synth.api.idempotent import read_key
 from synth.errors import BadIdempotencyKey
 
+pytestmark = pytest.mark.any_database
 VISIBLE = "".join(sorted(set(string.printable) - set(string.whitespace)))
 BARE = VISIBLE.replace('"', "").replace("\\", "")
 
