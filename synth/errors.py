@@ -77,6 +77,18 @@ class TooManyVoices(Problem):
     detail = _("There are %(most)s voices already. Delete one first.")
 
 
+class TooManyJobs(Problem):
+    """As much of a tenant waits already as may. Nothing was written of the request that would be one more."""
+
+    status = 429
+    code = "too_many_jobs"
+    title = _("Too many jobs")
+    detail = _(
+        "%(most)s requests of this account wait for their speech already, and no more may wait at a time. Wait as long "
+        "as Retry-After says."
+    )
+
+
 class ConsentRequired(InvalidRequest):
     """No voice is cloned unless somebody is named who allowed it."""
 

@@ -3,6 +3,7 @@
 from tests.faults import (
     cache_away,
     dying_web,
+    flood,
     hostile_uploads,
     killed_workers,
     long_runs,
@@ -25,5 +26,6 @@ ROWS: dict[str, Row] = {
         cache_away.ROW,
         storage_away.ROW,
         hostile_uploads.ROW,
+        flood.ROW,
     )
 }
