@@ -147,12 +147,26 @@ SELECT head.*, tenant.max_running AS most_running FROM head JOIN {tenants} AS te
 """
 
 
+# A queue is empty or holds one row nearly always when somebody waits for every millisecond: PostgreSQL plans the other
+# query for longer than it answers it.
+_FIRST_TWO = """
+SELECT item.id, item.priority, item.tenant_id, item.created_at, tenant.max_running AS most_running
+FROM {table} AS item JOIN {tenants} AS tenant ON tenant.id = item.tenant_id WHERE {waits}
+ORDER BY item.priority, item.tenant_id, item.created_at LIMIT 2
+"""
+
+
 def _turns(kind: type[Model], waits: str, **values: Any) -> list[Turn]:
     moment = "statement_timestamp()"
     if connection.vendor == "sqlite":
         moment, values["now"] = "%(now)s", database_now()
     tables = {"table": kind._meta.db_table, "tenants": Tenant._meta.db_table}  # noqa: SLF001 - Django's name for it
-    sql = _FIRST_OF_EACH.format(waits=waits.format(now=moment), **tables)
+    places = {"waits": waits.format(now=moment), **tables}
+    first = _asked(kind, _FIRST_TWO.format(**places), values)
+    return first if len(first) < 2 else _asked(kind, _FIRST_OF_EACH.format(**places), values)
+
+
+def _asked(kind: type[Model], sql: str, values: dict[str, Any]) -> list[Turn]:
     rows: Any = kind._default_manager.raw(sql, values)  # noqa: SLF001
     usual = conf().max_running
     return [
