@@ -140,6 +140,18 @@ class Replayed(Problem):
     """A failure that was told before, told again to who sends the same request with the same `Idempotency-Key`."""
 
 
+class TooManyJobs(Problem):
+    """As much of a tenant waits already as may. Nothing was written of the request that would be one more."""
+
+    status = 429
+    code = "too_many_jobs"
+    title = _("Too many jobs")
+    detail = _(
+        "%(most)s requests of this account wait for their speech already, and no more may wait at a time. Wait as long "
+        "as Retry-After says."
+    )
+
+
 class ConsentRequired(InvalidRequest):
     """No voice is cloned unless somebody is named who allowed it."""
 

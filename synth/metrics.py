@@ -92,6 +92,9 @@ class SendingEnd(StrEnum):
 REQUESTS = Counter(
     "refrain_requests", "Speech requests, by how they ended and where a hit came from.", ["outcome", "tier"]
 )
+LIMITED = Counter(
+    "refrain_requests_limited", "Speech requests that a limit of their tenant or key refused.", ["reason"]
+)
 HIT_SECONDS = Histogram("refrain_hit_seconds", "Time in which a hit was answered.", buckets=HIT_BUCKETS)
 MISS_SECONDS = Histogram(
     "refrain_miss_seconds", "Time in which a miss was answered with its sound.", buckets=MISS_BUCKETS
@@ -154,6 +157,11 @@ def made(*, seconds: float) -> None:
 def ended(outcome: Outcome) -> None:
     """A request ended without a sound."""
     _requests[outcome, Tier.NONE]()
+
+
+def limited(reason: str) -> None:
+    """A limit refused a request; `reason` is the code of the refusal."""
+    LIMITED.labels(reason).inc()
 
 
 def joined(where: Join) -> None:

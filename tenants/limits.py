@@ -21,6 +21,7 @@ from tenants.types import Limit
 MAX_RATE = 100_000.0
 MIN_RATE = 0.001
 MAX_BURST = 1_000_000
+MAX_WORK = 1_000_000  # jobs that wait, and sentences that are spoken at a time
 MAX_BUCKETS = 20_000
 SECOND = 1_000_000  # microseconds
 

@@ -14,17 +14,25 @@ from django.utils.text import slugify
 from tenants import keys
 from tenants.errors import FieldProblem, InvalidRequest
 from tenants.ids import new_id
-from tenants.limits import MAX_BURST, MAX_RATE, MIN_RATE
+from tenants.limits import MAX_BURST, MAX_RATE, MAX_WORK, MIN_RATE
 from tenants.models import ApiKey, Tenant
 from tenants.scopes import SCOPES
 from tenants.versions import raise_versions
 
 
 @transaction.atomic
-def create_tenant(name: str, slug: str | None = None, *, rate: float | None = None, burst: int | None = None) -> Tenant:
-    """A new, active tenant. Without a slug one is made from the name; without a rate the platform's limit counts."""
-    limit = _checked_limit(rate, burst)
-    tenant = Tenant.objects.create(name=name, slug=_checked_slug(slug) if slug else _free_slug(name), **limit)
+def create_tenant(
+    name: str,
+    slug: str | None = None,
+    *,
+    rate: float | None = None,
+    burst: int | None = None,
+    max_open_jobs: int | None = None,
+    max_running: int | None = None,
+) -> Tenant:
+    """A new, active tenant. Without a slug one is made from the name; what has no limit here has the platform's."""
+    limits = _checked_limit(rate, burst) | _checked_work(max_open_jobs, max_running)
+    tenant = Tenant.objects.create(name=name, slug=_checked_slug(slug) if slug else _free_slug(name), **limits)
     return _raised(tenant)
 
 
@@ -40,6 +48,15 @@ def update_tenant(tenant: Tenant, *, name: str, slug: str) -> Tenant:
 def limit_tenant(tenant: Tenant, *, rate: float | None, burst: int | None) -> Tenant:
     """Requests a second and at once, from the next request on. None is the platform's default, 0 is no limit."""
     _set_limit(tenant, rate, burst)
+    return _raised(tenant)
+
+
+@transaction.atomic
+def limit_work(tenant: Tenant, *, max_open_jobs: int | None, max_running: int | None) -> Tenant:
+    """Requests that may wait and sentences that may be spoken at a time, from the next ones on. None is the platform's
+    default, 0 is no limit. What waits or runs already is left alone.
+    """
+    _set_columns(tenant, _checked_work(max_open_jobs, max_running))
     return _raised(tenant)
 
 
@@ -148,9 +165,13 @@ def _checked_scopes(scopes: Iterable[str]) -> list[str]:
 
 
 def _set_limit(row: Tenant | ApiKey, rate: float | None, burst: int | None) -> None:
-    for name, value in _checked_limit(rate, burst).items():
+    _set_columns(row, _checked_limit(rate, burst))
+
+
+def _set_columns(row: Tenant | ApiKey, columns: dict[str, Any]) -> None:
+    for name, value in columns.items():
         setattr(row, name, value)
-    row.save(update_fields=["rate_limit", "rate_burst"])
+    row.save(update_fields=list(columns))
 
 
 def _checked_limit(rate: float | None, burst: int | None) -> dict[str, Any]:
@@ -162,6 +183,14 @@ def _checked_limit(rate: float | None, burst: int | None) -> dict[str, Any]:
         message = "A burst goes with a rate, and is 1 to %(maximum)s requests."
         raise _invalid("rate_burst", "out_of_range", message, maximum=str(MAX_BURST))
     return {"rate_limit": rate, "rate_burst": burst}
+
+
+def _checked_work(max_open_jobs: int | None, max_running: int | None) -> dict[str, Any]:
+    columns = {"max_open_jobs": max_open_jobs, "max_running": max_running}
+    for name, value in columns.items():
+        if value is not None and not 0 <= value <= MAX_WORK:
+            raise _invalid(name, "out_of_range", "It is 0, or 1 to %(maximum)s.", maximum=str(MAX_WORK))
+    return columns
 
 
 def _checked_slug(slug: str) -> str:

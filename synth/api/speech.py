@@ -54,6 +54,8 @@ def speech(request: HttpRequest) -> HttpResponseBase:
         raise
     except Exception as error:
         metrics.ended(_outcome_of(error))
+        if isinstance(error, Problem) and error.status == 429:
+            metrics.limited(error.code)
         raise
 
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from synth.models.states import OPEN, Priority, State
+from synth.models.states import CLAIMABLE, OPEN, Priority, State
 from synth.models.synthesis import Synthesis
 from tenants.ids import new_id
 from tenants.models import Tenant
@@ -55,6 +55,11 @@ class Rendering(models.Model):
         ]
         indexes = [
             models.Index(fields=["priority", "created_at"], condition=models.Q(state__in=OPEN), name="rendering_claim"),
+            models.Index(
+                fields=["priority", "tenant", "created_at"],
+                condition=models.Q(state__in=CLAIMABLE),
+                name="rendering_turn",
+            ),
             models.Index(fields=["-created_at", "-id"], name="rendering_newest"),
             models.Index(fields=["tenant", "likeness", "-created_at"], name="rendering_likeness"),
         ]

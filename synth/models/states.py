@@ -16,6 +16,7 @@ class State(TextChoices):
 
 
 OPEN = (State.WAITING, State.QUEUED, State.RUNNING)
+CLAIMABLE = (State.QUEUED, State.RUNNING)  # the latter once its lease has run out
 ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELED)
 
 

@@ -55,6 +55,7 @@ class Synthesis(models.Model):
                 condition=models.Q(state__in=OPEN),
                 name="synthesis_claim",
             ),
+            models.Index(fields=["tenant"], condition=models.Q(state=State.RUNNING), name="synthesis_running"),
             models.Index(fields=["-created_at", "-id"], name="synthesis_newest"),
         ]
 

@@ -1,29 +1,30 @@
 """Who works on what: claims are leases judged by the database's clock, and attempts fence their results.
 
-Engine workers claim syntheses fairly, io workers claim renderings and uploaded voices in order.
+Engine workers claim syntheses and io workers renderings by turns (fairness.py), io workers uploaded voices in order.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 from django.db import transaction
-from django.db.models import Count, Min, Model, Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from synth.models import ClonedVoice, Rendering, Synthesis
 from synth.models.clock import database_now
+from synth.models.locks import one_at_a_time
 from synth.models.prepared import Change, Parameter, prepared_rows, prepared_update
-from synth.models.states import OPEN, Priority, State
+from synth.models.states import CLAIMABLE, OPEN, State
+from synth.queue.fairness import Rotation, Turn, renderings_waiting, running_by_tenant, running_of, sentences_waiting
 
 Claimed: TypeAlias = Synthesis | Rendering | ClonedVoice
 Row = TypeVar("Row", Synthesis, Rendering, ClonedVoice)
 
 MAX_ATTEMPTS = 3
-LOWER_CLASSES_EVERY = 8
-_claims = count(1)
+TRIES = 5  # another worker may take a tenant's last one between the choice and the claim
+_spoken, _rendered = Rotation(), Rotation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +45,40 @@ def claim_synthesis(engine: str, model_version: str, worker: Worker) -> Synthesi
     """The next sentence for this engine by the fair policy, or None.
 
     Interactive work comes first, but one claim in eight goes to what has waited longest below it; within a class
-    the tenant with the least running work comes first, then the oldest.
+    the tenant with the least running work comes first, then the one that was served longest ago, then the oldest. A
+    tenant that has as much running as it may is passed over.
     """
-    lower_first = next(_claims) % LOWER_CLASSES_EVERY == 0
-    for _ in range(5):  # another worker may take a tenant's last one between the choice and the claim
-        if lower_first:
-            lower = _take(partial(_oldest_below, engine=engine, version=model_version), worker)
-            if lower is not None:
-                return lower
-        turn = _whose_turn(engine, model_version)
+    below = _spoken.goes_below()
+    for _ in range(TRIES):
+        turns = sentences_waiting(engine, model_version)
+        compared = len(turns) > 1 or any(turn.most_running for turn in turns)
+        turn = _spoken.choose(turns, running_by_tenant() if compared else {}, below=below)
         if turn is None:
             return None
-        claimed = _take(partial(_oldest_of, engine=engine, version=model_version, **turn), worker)
+        chosen = {"priority": turn.priority, "tenant_id": turn.tenant_id}
+        claimed = _take_within(turn, partial(_oldest_of, engine=engine, version=model_version, **chosen), worker)
         if claimed is not None:
+            _spoken.note(turn.tenant_id)
             return claimed
     return None
 
 
 def claim_rendering(worker: Worker) -> Rendering | None:
-    """The next rendering whose sentences are all in, or None."""
-    return _take(_next_rendering, worker)
+    """The next rendering whose sentences are all in, by the same policy, or None.
+
+    It takes no heed of what runs: a rendering is short, and only engines are what tenants may have so much of.
+    """
+    below = _rendered.goes_below()
+    for _ in range(TRIES):
+        turn = _rendered.choose(renderings_waiting(), {}, below=below)
+        if turn is None:
+            return None
+        chosen = {"priority": turn.priority, "tenant_id": turn.tenant_id}
+        claimed = _take(partial(_oldest_rendering_of, **chosen), worker)
+        if claimed is not None:
+            _rendered.note(turn.tenant_id)
+            return claimed
+    return None
 
 
 def claim_voice(worker: Worker) -> ClonedVoice | None:
@@ -82,23 +97,15 @@ def renew(claim: Claimed, lease: float) -> bool:
     return fenced(claim).update(lease_until=until) == 1
 
 
-def _whose_turn(engine: str, model_version: str) -> dict[str, Any] | None:
-    """The class and the tenant to serve next, chosen without a lock; None when there is nothing to do."""
-    waiting = _tenants_waiting(engine=engine, version=model_version, now=database_now())
-    if not waiting:
-        return None
-    best_class = waiting[0][0]
-    rivals = [(tenant_id, oldest) for priority, tenant_id, oldest in waiting if priority == best_class]
-    running = _running_by_tenant(engine, model_version) if len(rivals) > 1 else {}
-    tenant_id, _ = min(rivals, key=lambda rival: (running.get(rival[0], 0), rival[1]))
-    return {"priority": best_class, "tenant_id": tenant_id}
-
-
-def _running_by_tenant(engine: str, model_version: str) -> dict[object, int]:
-    rows = Synthesis.objects.filter(
-        engine=engine, model_version=model_version, state=State.RUNNING, lease_until__gte=database_now()
-    )
-    return dict(rows.order_by().values_list("tenant_id").annotate(n=Count("id")))
+def _take_within(turn: Turn, candidates: Callable[..., list[Row]], worker: Worker) -> Row | None:
+    """Take one, unless others have meanwhile taken as many as the tenant may have running."""
+    if not turn.most_running:
+        return _take(candidates, worker)
+    with transaction.atomic():
+        one_at_a_time(f"running of {turn.tenant_id}")
+        if running_of(turn.tenant_id) >= turn.most_running:
+            return None
+        return _take(candidates, worker)
 
 
 @transaction.atomic
@@ -132,27 +139,15 @@ def _ready(engine: Any, version: Any, now: Any) -> QuerySet[Synthesis]:
 
 
 @prepared_rows
-def _tenants_waiting(engine: Any, version: Any, now: Any) -> QuerySet[Synthesis, Any]:
-    rows = _ready(engine, version, now).order_by("priority").values("priority", "tenant_id")
-    return rows.annotate(oldest=Min("created_at")).values_list("priority", "tenant_id", "oldest")
-
-
-@prepared_rows
-def _oldest_below(engine: Any, version: Any, now: Any) -> QuerySet[Synthesis]:
-    rows = _ready(engine, version, now).filter(priority__gt=Priority.INTERACTIVE)
-    return rows.order_by("created_at", "id").select_for_update(skip_locked=True)[:1]
-
-
-@prepared_rows
 def _oldest_of(engine: Any, version: Any, tenant_id: Any, priority: Any, now: Any) -> QuerySet[Synthesis]:
     rows = _ready(engine, version, now).filter(priority=priority, tenant_id=tenant_id)
     return rows.order_by("created_at", "id").select_for_update(skip_locked=True)[:1]
 
 
 @prepared_rows
-def _next_rendering(now: Any) -> QuerySet[Rendering]:
-    rows = Rendering.objects.filter(claimable(now)).order_by("priority", "created_at", "id")
-    return rows.select_for_update(skip_locked=True)[:1]
+def _oldest_rendering_of(tenant_id: Any, priority: Any, now: Any) -> QuerySet[Rendering]:
+    rows = Rendering.objects.filter(claimable(now), state__in=CLAIMABLE, priority=priority, tenant_id=tenant_id)
+    return rows.order_by("created_at", "id").select_for_update(skip_locked=True)[:1]
 
 
 @prepared_update
@@ -174,7 +169,7 @@ def _ready_syntheses(engine: Any, version: Any, now: Any) -> QuerySet[Synthesis,
 
 @prepared_rows
 def _ready_renderings(now: Any) -> QuerySet[Rendering, Any]:
-    return Rendering.objects.filter(claimable(now)).order_by().values_list("id")[:1]
+    return Rendering.objects.filter(claimable(now), state__in=CLAIMABLE).order_by().values_list("id")[:1]
 
 
 def _next_voice(now: datetime) -> list[ClonedVoice]:

@@ -232,7 +232,9 @@ def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
         raise NotFound
     kept = snapshot.retention_of(request.spec, request.category)
     try:
-        job = submit(caller, request, key=rendering.key, max_units=card.max_units, request_id="", retention=kept)
+        # What was made once already is owed, however much waits.
+        owed: dict[str, Any] = {"request_id": "", "retention": kept, "limited": False}
+        job = submit(caller, request, key=rendering.key, max_units=card.max_units, **owed)
     except MadeMeanwhile as made:
         return of_entry(made.entry)
     stored = _deliver_job(_wait_for(job, request.wait), request).stored

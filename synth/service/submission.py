@@ -14,7 +14,7 @@ from django.utils import timezone
 from synth import codec, engine_time, metrics, wiring
 from synth.cache.misses import likeness
 from synth.cache.policy import Retention
-from synth.errors import SpeechFailed
+from synth.errors import SpeechFailed, TooManyJobs
 from synth.keys import references_of, segment_key
 from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.batches import batches
@@ -22,6 +22,7 @@ from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.callbacks import Callback
 from synth.service.catalogue import fresh_rendition, fresh_segments
+from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
 from synth.text.split import split
@@ -95,12 +96,14 @@ def submit(
     accounted: bool = False,
     degraded: bool = False,
     callback: Callback | None = None,
+    limited: bool = True,
 ) -> Job:
     """Queue what is missing and note who asked. Without a `retention` the rules are read from the database;
     `accounted` says that the request's usage is written already, `degraded` that Redis was away. `callback` is told of
-    the end.
+    the end. What is not `limited` is queued even where no more may wait.
 
-    Raises SpeechFailed for work that failed just now and would again, MadeMeanwhile when there is none left to do.
+    Raises TooManyJobs for one more than may wait, SpeechFailed for work that failed just now and would again,
+    MadeMeanwhile when there is none left to do.
     """
     order = Order(
         tenant=caller.tenant,
@@ -115,6 +118,8 @@ def submit(
         # Takes seconds, in which a transaction would hold up every other writer of SQLite.
         _ = order.sentences
     with transaction.atomic():
+        if limited:
+            _refuse_if_too_many_wait(order)
         _refuse_if_voice_is_gone(order)
         rendering = _open_rendering(order)
         job = create_job(
@@ -245,6 +250,14 @@ def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
     failures = _failed_since(tenant_id=order.tenant.id, flight=flight, moment=timezone.now() - NEGATIVE_TTL)
     for error_code in failures:
         raise SpeechFailed.of(error_code, repeats=True)
+
+
+def _refuse_if_too_many_wait(order: Order) -> None:
+    """Before anything is written, and never what is made already. One that would join others' work is one more, too."""
+    most = limit_reached(order.tenant) if order.priority == Priority.INTERACTIVE else None
+    if most is not None:
+        _refuse_if_made(order)
+        raise TooManyJobs(params={"most": most}, retry_after=RETRY_AFTER, members={"max_open_jobs": most})
 
 
 def _refuse_if_voice_is_gone(order: Order) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.core.validators import MaxValueValidator
 from django.db.models import Count, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
@@ -14,22 +15,29 @@ from unfold.decorators import action, display
 
 from tenants import service
 from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
+from tenants.limits import MAX_WORK
 from tenants.models import Tenant
+
+WORK_FIELDS = ["max_open_jobs", "max_running"]
 
 
 class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug", *LIMIT_FIELDS]
+        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
         help_texts = {
             "slug": _("Left empty for a new tenant, it is made from the name."),
             "rate_limit": _("Empty: the platform's limit. 0: no limit."),
             "rate_burst": _("Empty: those of one second."),
+            "max_open_jobs": _("Requests that may wait for their speech. Empty: the platform's limit. 0: any number."),
+            "max_running": _("By all engines together. Empty: the platform's limit. 0: any number."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["slug"].required = bool(self.instance.slug)
+        for name in WORK_FIELDS:
+            self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
 
 
 @admin.register(Tenant)
@@ -38,7 +46,7 @@ class TenantAdmin(ServiceAdmin):
     list_display = ["name", "slug", "status_label", "keys_count", "created_at"]
     list_filter = ["status"]
     search_fields = ["name", "slug"]
-    fields = ["name", "slug", *LIMIT_FIELDS, "status", "snapshot_version", "created_at"]
+    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, "status", "snapshot_version", "created_at"]
     readonly_fields = ["status", "snapshot_version", "created_at"]
     actions = ["suspend", "resume"]
 
@@ -48,7 +56,7 @@ class TenantAdmin(ServiceAdmin):
         return tenants.annotate(keys_count=unrevoked)
 
     def get_fields(self, request: HttpRequest, obj: Tenant | None = None) -> list[str]:  # noqa: ARG002
-        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS]
+        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
 
     def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:  # noqa: ARG002
         """A tenant's audio lives outside the database: deleting the row alone would orphan it. Suspend instead."""
@@ -57,7 +65,12 @@ class TenantAdmin(ServiceAdmin):
     def create(self, form: ModelForm[Tenant]) -> Tenant:
         asked = form.cleaned_data
         return service.create_tenant(
-            asked["name"], asked["slug"] or None, rate=asked["rate_limit"], burst=asked["rate_burst"]
+            asked["name"],
+            asked["slug"] or None,
+            rate=asked["rate_limit"],
+            burst=asked["rate_burst"],
+            max_open_jobs=asked["max_open_jobs"],
+            max_running=asked["max_running"],
         )
 
     def update(self, obj: Tenant, form: ModelForm[Tenant]) -> None:
@@ -66,6 +79,8 @@ class TenantAdmin(ServiceAdmin):
             service.update_tenant(obj, name=asked["name"], slug=asked["slug"])
         if set(LIMIT_FIELDS) & set(form.changed_data):
             service.limit_tenant(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
+        if set(WORK_FIELDS) & set(form.changed_data):
+            service.limit_work(obj, max_open_jobs=asked["max_open_jobs"], max_running=asked["max_running"])
 
     @display(
         description=_("status"),

@@ -3,6 +3,7 @@
 from tests.faults import (
     cache_away,
     dying_web,
+    flood,
     forbidden_addresses,
     hostile_uploads,
     killed_workers,
@@ -31,5 +32,6 @@ ROWS: dict[str, Row] = {
         hostile_uploads.ROW,
         webhooks.ROW,
         forbidden_addresses.ROW,
+        flood.ROW,
     )
 }

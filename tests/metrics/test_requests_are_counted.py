@@ -10,6 +10,7 @@ from synth.errors import SpeechFailed
 from synth.keys import object_name
 from synth.metrics import MissReason
 from synth.stored import of_entry
+from tenants import service as tenants
 from tests.finished import Finished
 from tests.metrics.scraping import Samples, labels_of, parse, scrape, value
 from tests.synth.cache.conftest import BODY, Speaker, ask, finished, fresh_parts, world  # noqa: F401 - fixtures
@@ -71,6 +72,15 @@ def test_refusals_are_the_callers_and_failures_are_not(ask: Speaker, world, coun
     monkeypatch.setattr("synth.service.speak", fail)
     assert ask().status_code == 422
     assert (requests(counted, "refused"), requests(counted, "failed")) == (2, 1)
+
+
+def test_what_a_limit_refused_is_counted_by_limit(ask: Speaker, world, counted) -> None:  # noqa: F811
+    tenants.limit_work(world.owner.tenant, max_open_jobs=1, max_running=None)
+    assert [ask(text=text).status_code for text in ("One.", "Two.", "Three.")] == [202, 429, 429]
+    tenants.limit_tenant(world.owner.tenant, rate=0.01, burst=1)
+    assert [ask(speed="fast").status_code for _ in range(2)] == [422, 429]
+    assert counted("refrain_requests_limited_total", reason="too_many_jobs") == 2
+    assert counted("refrain_requests_limited_total", reason="rate_limited") == 1
 
 
 def test_round_trips_and_breakers_are_counted(ask: Speaker, finished: Finished, redis_server, counted) -> None:  # noqa: F811

@@ -21,6 +21,7 @@ CHANGES = {
     "suspend": lambda member: service.suspend_tenant(member.tenant),
     "resume": lambda member: service.resume_tenant(member.tenant),
     "limit key": lambda member: service.limit_key(member.key, rate=1, burst=2),
+    "limit work": lambda member: service.limit_work(member.tenant, max_open_jobs=5, max_running=None),
     "limit tenant": lambda member: service.limit_tenant(member.tenant, rate=None, burst=None),
     "update": lambda member: service.update_tenant(member.tenant, name="New", slug="new"),
 }
