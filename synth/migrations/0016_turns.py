@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('synth', '0013_webhooks_and_batches'),
+        ('synth', '0015_batch'),
     ]
 
     operations = [
