@@ -29,15 +29,15 @@ LOST = "sender_lost"
 class Room:
     """How many more deliveries a process takes up.
 
-    `doubtful`: to endpoints that fail, and to those that it knows as `slow`, unless it wants none of them now. `prompt`
-    ones may get several at once as long as they do not fail.
+    `doubtful`: to endpoints that fail, and to those that it knows as `slow`. Those that it knows as `prompt` may get
+    several at once as long as they do not fail.
     """
 
     sound: int
     doubtful: int
     prompt: frozenset[UUID] = frozenset()
     slow: frozenset[UUID] = frozenset()
-    slow_too: bool = True
+    prompt_only: bool = False
 
 
 def deliveries_due(*, within: timedelta = SOON) -> bool:
@@ -89,7 +89,7 @@ def _choose(worker: Worker, room: Room) -> list[UUID]:
     mine = _ready(now).filter(endpoint_id=OuterRef("id"))
     in_hand = _running(now, worker).filter(endpoint_id=OuterRef("id")).order_by().values("endpoint_id")
     running = Subquery(in_hand.annotate(n=Count("id")).values("n"), output_field=IntegerField())
-    allowed = WebhookEndpoint.objects.all() if room.slow_too else WebhookEndpoint.objects.exclude(id__in=room.slow)
+    allowed = WebhookEndpoint.objects.filter(id__in=room.prompt) if room.prompt_only else WebhookEndpoint.objects.all()
     due = allowed.filter(Exists(mine)).annotate(
         running=Coalesce(running, 0), oldest=Subquery(mine.order_by("not_before").values("not_before")[:1])
     )

@@ -103,9 +103,10 @@ class _Round:
     def run(self) -> None:
         try:
             while self._goes_on():
-                route_events()
-                for claim in claim_deliveries(self._worker, self._room()):
-                    self._send(claim)
+                if not self._is_over or any(map(_is_slow, self._flights.values())):
+                    route_events()
+                    for claim in claim_deliveries(self._worker, self._room()):
+                        self._send(claim)
                 self._land(LOOK_EVERY)
         finally:
             self._bring_home()
@@ -113,19 +114,23 @@ class _Round:
             wiring.doorbell().ring_webhooks()
 
     def _goes_on(self) -> bool:
-        """For its time, as long as something is under way or due soon; beyond it only while some requests linger, so
+        """For its time, as long as something is under way or due soon; then until what is under way has landed.
 
-        that meanwhile others are sent.
+        While some of that lingers, others are sent, to endpoints that are known to be prompt.
         """
         if stopping.is_set():
             return False
-        if self._age > DRAIN_SECONDS:
-            return self._age < DRAIN_SECONDS + conf().webhook_timeout and any(map(_is_slow, self._flights.values()))
+        if self._is_over:
+            return bool(self._flights) and self._age < DRAIN_SECONDS + 2 * conf().webhook_timeout
         return bool(self._flights) or self._is_more_due()
 
     @property
     def _age(self) -> float:
         return time.monotonic() - self._begun
+
+    @property
+    def _is_over(self) -> bool:
+        return self._age > DRAIN_SECONDS
 
     def _is_more_due(self) -> bool:
         """Looked for after the bell was taken down: what comes later rings again."""
@@ -141,7 +146,7 @@ class _Round:
             doubtful=max(0, DOUBTFUL - doubtful),
             prompt=_manners.those(prompt=True),
             slow=_manners.those(prompt=False),
-            slow_too=self._age <= DRAIN_SECONDS,
+            prompt_only=self._is_over,
         )
 
     def _send(self, claim: WebhookDelivery) -> None:

@@ -81,6 +81,28 @@ def test_more_dead_endpoints_than_places_leave_room_for_living_ones(
     assert last(living) < dead.received[0].at + 5.0
 
 
+def test_a_round_that_is_over_waits_for_nobody_at_the_others_cost(
+    committed_world, receive, endpoint_of, tell, monkeypatch, webhooks
+):
+    """Its time is over while a request to an endpoint that nobody knows yet hangs."""
+    webhooks(timeout=6.0)
+    monkeypatch.setattr(sending, "DRAIN_SECONDS", 0.5)
+    monkeypatch.setattr(sending, "PROMPT_SECONDS", 1.0)
+    hanging, living = receive(lambda _: Reply(delay=60)), receive()
+    first, second = endpoint_of(committed_world.owner, hanging), endpoint_of(committed_world.owner, living)
+    sending._manners.answered(second.id, promptly=True)
+    tell(first)
+
+    def late() -> None:
+        _until(lambda: hanging.received)
+        threading.Event().wait(1.0)
+        tell(second)
+
+    at_once([lambda: drain_deliveries(WORKER), late])
+    assert ended() == 1
+    assert last(living) < hanging.received[0].at + 5.5
+
+
 def test_events_that_come_while_others_are_sent_go_out_in_the_same_round(committed_world, receive, endpoint_of, tell):
     slow, quick = receive(lambda _: Reply(delay=3.0)), receive()
     first, second = endpoint_of(committed_world.owner, slow), endpoint_of(committed_world.owner, quick)
