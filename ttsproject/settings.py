@@ -307,6 +307,8 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": _("Text to speech that never says the same sentence twice."),
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    # Of a request and of an item of a batch; answers have another `cache`.
+    "ENUM_NAME_OVERRIDES": {"CacheModeEnum": ["use", "refresh", "bypass"]},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
