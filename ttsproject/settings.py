@@ -312,6 +312,8 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",  # the first that can describe webhooks
     "WEBHOOKS": "synth.api.webhook_payloads.WEBHOOKS",
     "SERVE_INCLUDE_SCHEMA": False,
+    # Of a request and of an item of a batch; answers have another `cache`.
+    "ENUM_NAME_OVERRIDES": {"CacheModeEnum": ["use", "refresh", "bypass"]},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

@@ -38,7 +38,7 @@ def test_no_item_is_lost_or_made_twice(make_stack: StackMaker) -> None:
         return number(stack, "SELECT done FROM synth_curationaction")
 
     kills = 0
-    for part in (5, 40, 90):
+    for part in (5, 60):
         stack.wait_until(lambda part=part: succeeded() >= part, seconds=120, what=f"{part} items")
         for child in (io_worker, engine, api):
             stack.kill(child, signal.SIGKILL)
