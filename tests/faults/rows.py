@@ -1,12 +1,17 @@
 """The rows of the scoreboard that have a command; a row is one file and a line here."""
 
 from tests.faults import (
+    broker_away,
+    broker_killed,
     cache_away,
+    chaos,
+    dropped_connections,
     dying_web,
     hostile_uploads,
     killed_workers,
     long_runs,
     poison,
+    soak,
     stampede,
     storage_away,
     waiters,
@@ -17,6 +22,9 @@ ROWS: dict[str, Row] = {
     row.name: row
     for row in (
         killed_workers.ROW,
+        broker_killed.ROW,
+        dropped_connections.ROW,
+        broker_away.ROW,
         dying_web.ROW,
         long_runs.ROW,
         poison.ROW,
@@ -25,5 +33,7 @@ ROWS: dict[str, Row] = {
         cache_away.ROW,
         storage_away.ROW,
         hostile_uploads.ROW,
+        chaos.ROW,
+        soak.ROW,
     )
 }
