@@ -29,9 +29,13 @@ NAMED = (
     "SELECT digest FROM synth_rendering WHERE state = 'succeeded'",
 )
 NOTED = "SELECT digest FROM synth_discardedobject"
-# Of a key, what is not refreshed is made once; two refreshes, one after the other, are two results.
+# What is not refreshed is made once; two refreshes, one after the other, are two results.
 DOUBLES = (
-    "SELECT count(*) - count(DISTINCT flight) FROM {table} WHERE state = 'succeeded' AND flight NOT LIKE '%:refresh'"
+    "SELECT count(*) - count(DISTINCT flight) FROM synth_rendering"
+    " WHERE state = 'succeeded' AND flight NOT LIKE '%:refresh'",
+    "SELECT count(*) - count(DISTINCT flight) FROM synth_synthesis WHERE state = 'succeeded' AND id NOT IN"
+    " (SELECT synthesis_id FROM synth_renderingpart JOIN synth_rendering ON synth_rendering.id = rendering_id"
+    " WHERE synthesis_id IS NOT NULL AND synth_rendering.flight LIKE '%:refresh')",
 )
 UNLIKE = (
     "SELECT count(*) FROM synth_job JOIN synth_rendering ON synth_rendering.id = synth_job.rendering_id WHERE"
@@ -62,7 +66,7 @@ def reconciled(stack: Stack, objects: Objects, *, cache: RedisServer) -> Figures
         "stuck": open_jobs(stack),
         "open_work": open_work,
         "jobs_unlike_their_result": number(stack, UNLIKE),
-        "double_results": sum(_doubles(stack, table) for table in ("synth_synthesis", "synth_rendering")),
+        "double_results": sum(number(stack, query) for query in DOUBLES),
         "rows_without_object": len(named - objects.keys()),
         "broken_objects": sum(name != digest for name, digest in objects.items()),
         "objects_without_row": len(objects.keys() - named - noted),
@@ -104,10 +108,6 @@ def _in_the_end(stack: Stack, count: Callable[[], int]) -> int:
 def _open_work(stack: Stack) -> int:
     tables = ("synth_synthesis", "synth_rendering", "synth_curationaction")
     return sum(number(stack, f"SELECT count(*) FROM {table} WHERE state IN {OPEN}") for table in tables)
-
-
-def _doubles(stack: Stack, table: str) -> int:
-    return number(stack, DOUBLES.format(table=table))
 
 
 def _differences(stack: Stack, cache: RedisServer) -> int:
