@@ -95,7 +95,7 @@ class Trouble:
             "broker_emptied": self._broker.flush,
             "broker_clients_dropped": lambda: _drop_clients(self._broker),
             "cache_clients_dropped": lambda: _drop_clients(self._cache),
-            **{f"cache_{name}": lambda name=name: self._break_cache(name) for name in FAULTS},  # type: ignore[misc]
+            **{f"cache_{name}": lambda name=name: self._break_cache(name) for name in FAULTS},
         }
 
     def play(self, *, seconds: float, every: float) -> None:
