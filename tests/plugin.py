@@ -97,6 +97,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     config.stash[TEST_RUN].stop()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What the rows of the scoreboard counted."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "figures":
+                terminalreporter.write_line(str(value))
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     return f"database: {config.stash[TEST_RUN].database}"
 

@@ -36,11 +36,12 @@ Value = TypeVar("Value")
 
 @dataclass
 class Child:
-    """One process of a stack, leader of a process group of its own."""
+    """One process of a stack, leader of a process group of its own. After Stack.revive() it is another one."""
 
     name: str
     process: subprocess.Popen[bytes]
     log: Path
+    start: Callable[[], subprocess.Popen[bytes]]
     port: int | None = None
 
     @property
@@ -147,6 +148,12 @@ class Stack:
         if number == signal.SIGKILL:
             child.process.wait(STOP_SECONDS)
 
+    def revive(self, child: Child) -> None:
+        """Start what was killed once more, on its port, as a supervisor would: without waiting until it is ready."""
+        if self._guard:
+            self._guard.forget(child.pid)
+        child.process = child.start()
+
     def terminate(self, child: Child, *, seconds: float = 30.0) -> int:
         """End it in good order by SIGTERM to the process alone, as an operator would; its exit status."""
         child.process.terminate()
@@ -223,6 +230,12 @@ class Stack:
 
     def _spawn(self, kind: str, command: list[str], env: Mapping[str, str] | None) -> Child:
         log = self.directory / f"{len(self.children):02}-{kind}.log"
+        start = partial(self._start_process, command, log, env or {})
+        child = Child(log.stem, start(), log, start)
+        self.children.append(child)
+        return child
+
+    def _start_process(self, command: list[str], log: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
         with log.open("ab") as output:
             process = subprocess.Popen(
                 leashed(command),
@@ -230,14 +243,12 @@ class Stack:
                 stdout=output,
                 stderr=output,
                 cwd=ROOT,
-                env={**self.environment(), **(env or {})},
+                env={**self.environment(), **env},
                 start_new_session=True,
             )
         if self._guard:
             self._guard.watch(process.pid)
-        child = Child(log.stem, process, log)
-        self.children.append(child)
-        return child
+        return process
 
     def _wait_for(self, child: Child, ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + READY_SECONDS

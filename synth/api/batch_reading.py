@@ -9,6 +9,7 @@ import io
 import tempfile
 import zlib
 from collections.abc import Generator, Mapping
+from hashlib import file_digest
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -49,6 +50,11 @@ class Upload:
 
     def items(self) -> Generator[Item, None, None]:
         raise NotImplementedError
+
+    def digest(self) -> bytes:
+        """SHA-256 of the body as it was unpacked."""
+        self.file.seek(0)
+        return file_digest(self.file, "sha256").digest()  # type: ignore[arg-type]  # typeshed: IO has readinto
 
     def rewind(self) -> None:
         """To the beginning, behind a byte order mark."""

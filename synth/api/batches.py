@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -26,6 +27,7 @@ from synth.api.batch_serializers import (
     UploadQuery,
 )
 from synth.api.cache import actor_of
+from synth.api.idempotent import IDEMPOTENCY, carried_out_once
 from synth.api.paging import InOrder, NewestFirst
 from synth.api.serializers import refusals
 from synth.errors import NotReady
@@ -34,6 +36,7 @@ from synth.models import CurationAction
 from synth.models.states import OPEN
 from synth.service import BatchOrder
 from synth.service.batch_items import DEFAULT_FIELDS
+from synth.service.warming import LOADED_WITHIN
 from synth.spec import MAX_CALLBACK, MAX_METADATA
 from tenants.authentication import caller_of
 from tenants.errors import NotFound
@@ -70,9 +73,9 @@ class Batches(APIView):
 
     @extend_schema(
         operation_id="createBatch",
-        parameters=[UploadQuery],
+        parameters=[UploadQuery, *IDEMPOTENCY],
         request={"application/json": BatchRequestSerializer, **LISTS},
-        responses={202: BatchSerializer, **refusals(400, 401, 403, 413, 415, 422, 429, 503)},
+        responses={202: BatchSerializer, **refusals(400, 401, 403, 409, 413, 415, 422, 429, 503)},
     )
     def post(self, request: Request) -> Response:
         """Have up to 10,000 texts spoken, below what somebody waits for. Each is taken or refused on its own."""
@@ -80,11 +83,15 @@ class Batches(APIView):
         if not isinstance(upload, Upload):  # no body at all
             raise refusal("items", "required", _("This field is required."))
         tenant, actor = caller_of(request).tenant, actor_of(request)
-        with upload:
+
+        def create(batch_id: UUID | None) -> Response:
             order = _order(upload.head(request.query_params.dict()))
             with closing(upload.items()) as items:
-                batch = service.create_batch(tenant, items, order=order, actor=actor)
-        return Response(batch_body(batch, {}), status=202, headers={"Location": batch_path(batch)})
+                batch = service.create_batch(tenant, items, order=order, actor=actor, batch_id=batch_id)
+            return Response(batch_body(batch, {}), status=202, headers={"Location": batch_path(batch)})
+
+        with upload:
+            return carried_out_once(request, create, digest=upload.digest, lease=LOADED_WITHIN)
 
 
 class BatchDetail(APIView):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from synth import wiring
 from synth.fields import Fields
@@ -15,10 +16,11 @@ from synth.models import CurationAction, CurationLine
 from synth.models.states import State
 from synth.service.batch_items import Item, ItemReader, ReadItem
 from synth.service.callbacks import callback_of
-from synth.service.curation import Actor, open_action
+from synth.service.curation import Actor, left_behind, open_action
 from synth.snapshot import load
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _
+from tenants.ids import new_id
 from tenants.types import TenantRef
 
 MOST_ITEMS = 10_000
@@ -35,18 +37,26 @@ class BatchOrder:
     callback: str = ""
 
 
-def create_batch(tenant: TenantRef, items: Iterable[Item], *, order: BatchOrder, actor: Actor) -> CurationAction:
+def create_batch(
+    tenant: TenantRef, items: Iterable[Item], *, order: BatchOrder, actor: Actor, batch_id: UUID | None = None
+) -> CurationAction:
     """Have these spoken, below what somebody waits for. Whatever is raised, nothing of it stays.
+
+    A batch with this id that is there already is the one.
 
     Raises InvalidSpeech when there are no items, too many or none that can be read, and for a callback that is not
     allowed; TooManyBatches; ServiceUnavailable while no engine has published a card. Passes on what `items` raises.
     """
+    left = left_behind(batch_id)
+    if left is not None:
+        return left
     snapshot = load(tenant.id)
     if snapshot is None:
         raise NotFound
     callback = callback_of(tenant, order.callback)
     batch = open_action(
         CurationAction.Kind.BATCH,
+        id=batch_id or new_id(),
         tenant=tenant,
         actor=actor,
         state=State.WAITING,

@@ -20,6 +20,7 @@ DOORS = [
     ("/v1/cache/pins", {"filter": {"voice": "nobody"}}, 200, CurationAction),
     ("/v1/cache/unpins", {"filter": {"voice": "nobody"}}, 200, CurationAction),
     ("/v1/cache/warmings", {"lines": [{"text": TEXT}]}, 202, CurationAction),
+    ("/v1/batches", {"items": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/lexicon", {"text": "SQL", "alias": "sequel"}, 201, LexiconWord),
 ]
 

@@ -66,7 +66,7 @@ OPERATIONS = {
 }
 
 
-IDEMPOTENT = {"speak", "purge", "refresh", "pin", "unpin", "warm", "createVoice", "saveWord"}
+IDEMPOTENT = {"speak", "purge", "refresh", "pin", "unpin", "warm", "createVoice", "saveWord", "createBatch"}
 
 
 @pytest.fixture

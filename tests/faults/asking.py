@@ -56,7 +56,7 @@ def crowd(
             with contextlib.suppress(OSError):
                 connection.connect()
             barrier.wait(PATIENCE)
-            answers[number] = _ask(connection, body, headers)
+            answers[number] = send(connection, body, headers)
 
     threads = [threading.Thread(target=ask, args=(number,), daemon=True) for number in range(len(bodies))]
     for thread in threads:
@@ -66,10 +66,10 @@ def crowd(
     return answers
 
 
-def _ask(connection: HTTPConnection, body: bytes, headers: dict[str, str]) -> Answer:
+def send(connection: HTTPConnection, body: bytes, headers: dict[str, str], *, path: str = "/v1/speech") -> Answer:
     started = time.monotonic()
     try:
-        connection.request("POST", "/v1/speech", body, headers)
+        connection.request("POST", path, body, headers)
         response = connection.getresponse()
         content = response.read()
     except (OSError, HTTPException) as error:

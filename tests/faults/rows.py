@@ -1,7 +1,11 @@
 """The rows of the scoreboard that have a command; a row is one file and a line here."""
 
 from tests.faults import (
+    broker_away,
+    broker_killed,
     cache_away,
+    chaos,
+    dropped_connections,
     dying_web,
     flood,
     forbidden_addresses,
@@ -10,6 +14,7 @@ from tests.faults import (
     long_runs,
     poison,
     rolling_restart,
+    soak,
     stampede,
     storage_away,
     waiters,
@@ -21,6 +26,9 @@ ROWS: dict[str, Row] = {
     row.name: row
     for row in (
         killed_workers.ROW,
+        broker_killed.ROW,
+        dropped_connections.ROW,
+        broker_away.ROW,
         dying_web.ROW,
         long_runs.ROW,
         poison.ROW,
@@ -33,5 +41,7 @@ ROWS: dict[str, Row] = {
         webhooks.ROW,
         forbidden_addresses.ROW,
         flood.ROW,
+        chaos.ROW,
+        soak.ROW,
     )
 }

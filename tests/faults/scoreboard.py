@@ -16,7 +16,8 @@ MakeStack = Callable[..., Stack]
 class Row:
     """`play(make_stack, seed=…, **size)` gives the figures. Every figure is a number that is better when lower.
 
-    `limits` name what is required at most. `long_limits` hold for the long form alone: those of speed.
+    `limits` name what is required at most. `long_limits` hold for the long form alone: those of speed. `in_tests`: the
+    short form is one of the tests.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Row:
     long: Mapping[str, Any]
     limits: Mapping[str, float]
     long_limits: Mapping[str, float] = field(default_factory=dict)
+    in_tests: bool = True
 
     def broken(self, figures: Figures, *, long: bool = False) -> list[str]:
         """What the figures fail to keep, in words."""

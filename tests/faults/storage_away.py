@@ -62,13 +62,9 @@ def _storage() -> Iterator[tuple[NanioServer, TcpProxy]]:
 
 def _environment(server: NanioServer, proxy: TcpProxy) -> dict[str, str]:
     return {
-        "REFRAIN_STORAGE": "s3",
-        "S3_BUCKET": server.bucket,
+        **server.environment,
         "S3_ENDPOINT_URL": f"http://127.0.0.1:{proxy.port}",
         "S3_PUBLIC_ENDPOINT_URL": server.endpoint,
-        "S3_ACCESS_KEY_ID": server.access_key,
-        "S3_SECRET_ACCESS_KEY": server.secret_key,
-        "S3_ADDRESSING_STYLE": "path",
         "S3_READ_TIMEOUT": str(READ_TIMEOUT),
     }
 

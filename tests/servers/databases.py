@@ -18,12 +18,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Seeded:
-    """A database, and the tokens of its tenants' keys. The spares are for tests that suspend or revoke."""
+    """A database, and the tokens of its tenants' keys. The spares are for tests that suspend or revoke.
+
+    `server` is where it lives, for those that restart it; None for a file.
+    """
 
     url: str
     owner: str
     stranger: str
     spares: tuple[str, ...]
+    server: PostgresServer | None = None
 
 
 class SeededDatabases:
@@ -59,4 +63,4 @@ class SeededDatabases:
         if done.returncode:
             raise RuntimeError(f"the database could not be seeded:\n{done.stderr}")
         tokens = json.loads(done.stdout.splitlines()[-1])
-        return Seeded(url, tokens["owner"], tokens["stranger"], tuple(tokens["spares"]))
+        return Seeded(url, tokens["owner"], tokens["stranger"], tuple(tokens["spares"]), self._postgres)

@@ -51,6 +51,18 @@ class NanioServer:
             "addressing_style": "path",
         }
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What Refrain's processes take."""
+        return {
+            "REFRAIN_STORAGE": "s3",
+            "S3_BUCKET": self.bucket,
+            "S3_ENDPOINT_URL": self.endpoint,
+            "S3_ACCESS_KEY_ID": self.access_key,
+            "S3_SECRET_ACCESS_KEY": self.secret_key,
+            "S3_ADDRESSING_STYLE": "path",
+        }
+
     def start(self) -> None:
         """Start, wait until it answers, and make sure that the bucket is there."""
         program = ensure_environment() / "bin" / "nanio"
