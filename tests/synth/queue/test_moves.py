@@ -74,6 +74,7 @@ OPERATIONS: dict[str, Operation] = {
     "sweep_storage": lambda *_: sweep_storage(),
     "erase_voice": lambda _, rendering, __: erasing._fail_open_work(rendering.tenant.ref, "fingerprint-of-counting_a"),
 }
+OF_SENTENCES = (State.QUEUED, State.RUNNING, *ENDED)
 # That a job does not fit its rendering matters to the sweeper alone.
 JOB_STATES = (State.QUEUED, State.CANCELED)
 
@@ -121,7 +122,7 @@ def made_by(operation: str, moves: MovesMade, rows, *, lapsed: bool = False) -> 
     long_ago = database_now() - timedelta(hours=1)
     made: set[Move] = set()
     of_jobs = JOB_STATES if "sweep" in operation else JOB_STATES[:1]
-    for of_sentence, of_rendering, of_job, digest in itertools.product(State, State, of_jobs, ("", "e" * 64)):
+    for of_sentence, of_rendering, of_job, digest in itertools.product(OF_SENTENCES, State, of_jobs, ("", "e" * 64)):
         with transaction.atomic():
             put_into(rows[0], of_sentence, lease_until=lease, created_at=long_ago)
             put_into(rows[1], of_rendering, lease_until=lease, created_at=long_ago)
