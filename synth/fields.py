@@ -1,10 +1,12 @@
-"""Reads the fields of a JSON body and gathers what is wrong with them. Used by spec.py and controls.py."""
+"""Reads the fields of a JSON body and gathers what is wrong with them."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import orjson
+from django.utils.dateparse import parse_datetime
 
 from synth.errors import InvalidSpeech
 from tenants.errors import FieldProblem
@@ -152,6 +154,38 @@ class Fields:
         choices = ", ".join(str(item) for item in allowed)
         self.refuse(name, "not_allowed", message, allowed=list(allowed), choices=choices)
         return default
+
+
+def refusal(name: str, code: str, message: str, *, allowed: Any = None, **params: Any) -> InvalidSpeech:
+    """For one thing that is wrong, in this field."""
+    problems = Fields({})
+    problems.refuse(name, code, message, allowed=allowed, **params)
+    return problems.problem()
+
+
+def in_words(problems: Iterable[FieldProblem]) -> str:
+    """For a row that keeps what was wrong."""
+    return "; ".join(f"{problem.field}: {problem.text}" for problem in problems)
+
+
+def without_nul(value: Any) -> Any:
+    """PostgreSQL stores no NUL; in a text it would be left out when it is spoken."""
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    if isinstance(value, list):
+        return [without_nul(item) for item in value]
+    if isinstance(value, dict):
+        return {without_nul(name): without_nul(item) for name, item in value.items()}
+    return value
+
+
+def moment_of(text: str) -> datetime | None:
+    """A time in ISO 8601 with its offset from UTC, in UTC; None for all else."""
+    try:
+        moment = parse_datetime(text)
+        return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _whole(value: Any) -> Any:

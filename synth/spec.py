@@ -6,8 +6,8 @@ from typing import Any
 
 from synth.audio.formats import Format, format_names, get_format
 from synth.controls import read_controls, read_duration
-from synth.errors import InvalidSpeech, ServiceUnavailable
-from synth.fields import Fields
+from synth.errors import ServiceUnavailable
+from synth.fields import Fields, refusal
 from synth.lexicon import said_as
 from synth.snapshot import Snapshot
 from synth.text.normalise import NORMALISER_VERSION, is_speakable, normalise
@@ -118,7 +118,7 @@ def _who_speaks(fields: Fields, text: str, snapshot: Snapshot) -> tuple[EngineCa
     if name:
         voice = snapshot.voices.get(name)
         if voice is None:
-            raise _refusal(
+            raise refusal(
                 "voice", "unknown_voice", _("There is no voice %(voice)s. GET /v1/voices lists them."), voice=name
             )
         card = snapshot.cards[voice.engine]
@@ -136,7 +136,7 @@ def _language_of_voice(asked: str, text: str, voice: Voice) -> str:
         if language is None:
             message = _("The voice %(voice)s does not speak %(language)s; it speaks: %(languages)s.")
             params = {"voice": voice.name, "language": asked, "languages": ", ".join(voice.languages)}
-            raise _refusal("language", "unsupported_language", message, allowed=list(voice.languages), **params)
+            raise refusal("language", "unsupported_language", message, allowed=list(voice.languages), **params)
         return language
     return _matching(detect_language(text), voice.languages) or voice.languages[0]
 
@@ -149,7 +149,7 @@ def _card_for(asked: str, text: str, snapshot: Snapshot) -> tuple[EngineCard, st
         spoken = sorted({language for card in snapshot.by_preference for language in card.default_voices})
         message = _("No engine here speaks %(language)s by default; there are: %(languages)s.")
         params = {"language": wanted, "languages": ", ".join(spoken)}
-        raise _refusal("language", "unsupported_language", message, allowed=spoken, **params)
+        raise refusal("language", "unsupported_language", message, allowed=spoken, **params)
     covering = (pair for pair in able if not characters_outside(text, pair[0].scripts))
     return next(covering, able[0])
 
@@ -161,7 +161,7 @@ def _refuse_unspeakable(text: str, card: EngineCard, snapshot: Snapshot) -> None
     able = [other.name for other in snapshot.by_preference if not characters_outside(text, other.scripts)]
     message = _("The engine %(engine)s cannot speak: %(characters)s. Engines that can: %(engines)s.")
     params = {"engine": card.name, "characters": " ".join(outside), "engines": ", ".join(able) or "-"}
-    raise _refusal("text", "unspeakable_characters", message, **params)
+    raise refusal("text", "unspeakable_characters", message, **params)
 
 
 def _output(fields: Fields, house: House, *, duration: float | None) -> Output:
@@ -197,9 +197,3 @@ def _matching(wanted: str, languages: Any) -> str | None:
 
 def _voice_named(card: EngineCard, name: str) -> Voice:
     return next(voice for voice in card.voices if voice.name == name)
-
-
-def _refusal(field_name: str, code: str, message: str, *, allowed: Any = None, **params: Any) -> InvalidSpeech:
-    problems = Fields({})
-    problems.refuse(field_name, code, message, allowed=allowed, **params)
-    return problems.problem()

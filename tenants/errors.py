@@ -27,6 +27,11 @@ class FieldProblem:
     params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     allowed: Any = None
 
+    @property
+    def text(self) -> str:
+        """The message filled, untranslated."""
+        return self.message % self.params if self.params else self.message
+
 
 class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
     """An error with a stable `code` and an HTTP status.

@@ -63,12 +63,12 @@ def manifest_body(result: ItemResult, tenant: TenantRef | None) -> dict[str, Any
     return item_body(result, tenant) | {"sentences": sentences}
 
 
-def json_lines(results: Iterable[ItemResult], tenant: TenantRef) -> Iterator[bytes]:
+def json_manifest(results: Iterable[ItemResult], tenant: TenantRef) -> Iterator[bytes]:
     for result in results:
         yield orjson.dumps(manifest_body(result, tenant)) + b"\n"
 
 
-def csv_lines(results: Iterable[ItemResult], tenant: TenantRef) -> Iterator[bytes]:
+def csv_manifest(results: Iterable[ItemResult], tenant: TenantRef) -> Iterator[bytes]:
     """With a byte order mark, without which spreadsheets take UTF-8 for something else."""
     writer = csv.writer(_Echo())
     yield "\ufeff".encode() + writer.writerow(COLUMNS)

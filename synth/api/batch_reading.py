@@ -22,9 +22,9 @@ from rest_framework.request import Request
 from synth.api.csv_lines import NOT_IN_CELLS, line_of, read_columns
 from synth.api.json_members import Members, Unreadable
 from synth.conf import conf
-from synth.fields import Fields
+from synth.fields import Fields, refusal
 from synth.service.batch_items import ITEM_FIELDS, Item
-from tenants.errors import FieldProblem, InvalidRequest, UnsupportedMediaType
+from tenants.errors import FieldProblem, UnsupportedMediaType
 from tenants.errors import untranslated as _
 
 IN_MEMORY = 2**20
@@ -133,7 +133,7 @@ class CsvUpload(Upload):
                     yield Item(line, line_of(columns, row))
         except csv.Error as error:
             message = _("The list cannot be read as CSV: line %(line)s, %(reason)s.")
-            raise refusal("", "bad_csv", message, line=rows.line_num, reason=error) from error
+            raise refusal("", "bad_csv", message, line=rows.line_num, reason=str(error)) from error
         except UnicodeDecodeError as error:
             message = _("The list is not in UTF-8: look behind line %(line)s.")
             raise refusal("", "not_utf8", message, line=rows.line_num) from error
@@ -200,12 +200,6 @@ TOO_LARGE = _("One item takes more than %(maximum)s bytes.")
 NO_JSON = _("This is not valid JSON in UTF-8: %(reason)s.")
 
 
-def refusal(name: str, code: str, message: str, **params: Any) -> InvalidRequest:
-    problems = Fields({})
-    problems.refuse(name, code, message, **{key: str(value) for key, value in params.items()})
-    return problems.problem()
-
-
 def _on_disk(stream: Any, request: Request) -> IO[bytes]:
     """The body, unpacked, up to what a batch may have; a small one stays in memory."""
     limit = conf().batch_upload_limit
@@ -256,4 +250,4 @@ def _json(name: str, text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise refusal(name, "bad_json", NO_JSON, reason=error) from error
+        raise refusal(name, "bad_json", NO_JSON, reason=str(error)) from error

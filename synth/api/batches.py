@@ -15,8 +15,8 @@ from rest_framework.views import APIView
 
 from synth import selectors, service
 from synth.api.batch_archive import zipped
-from synth.api.batch_presenting import batch_body, batch_path, csv_lines, item_body, json_lines
-from synth.api.batch_reading import CsvBatch, JsonBatch, JsonlBatch, NdjsonBatch, Upload, refusal
+from synth.api.batch_presenting import batch_body, batch_path, csv_manifest, item_body, json_manifest
+from synth.api.batch_reading import CsvBatch, JsonBatch, JsonlBatch, NdjsonBatch, Upload
 from synth.api.batch_serializers import (
     BatchItemSerializer,
     BatchQuery,
@@ -31,7 +31,7 @@ from synth.api.idempotent import IDEMPOTENCY, carried_out_once
 from synth.api.paging import InOrder, NewestFirst
 from synth.api.serializers import refusals
 from synth.errors import NotReady
-from synth.fields import Fields
+from synth.fields import Fields, refusal
 from synth.models import CurationAction
 from synth.models.states import OPEN
 from synth.service import BatchOrder
@@ -165,7 +165,7 @@ class BatchManifest(_Streamed):
         wanted.is_valid(raise_exception=True)
         kind = wanted.validated_data["format"]
         results = service.all_results(tenant, batch)
-        lines = csv_lines(results, tenant) if kind == "csv" else json_lines(results, tenant)
+        lines = csv_manifest(results, tenant) if kind == "csv" else json_manifest(results, tenant)
         return _file(request, lines, MEDIA_TYPES[kind], f"{batch.public_id}.{kind}")
 
 

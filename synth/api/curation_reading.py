@@ -1,15 +1,14 @@
 """Which entries a request of the cache's curation is about: read from its body, and told back in the same words."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from synth.api.curation_serializers import KINDS, MOST_IDS
 from synth.codec import utc
-from synth.fields import Fields
+from synth.fields import Fields, moment_of
 from synth.models import CurationAction
 from synth.service import EntryFilter, Selection
 from tenants.errors import NotFound
@@ -81,20 +80,12 @@ def _made_before(inner: Fields) -> datetime | None:
         seconds = inner.number("older_than", default=0, minimum=0, maximum=OLDEST)
         found.append(timezone.now() - timedelta(seconds=seconds))
     if inner.given("made_before"):
-        moment = _moment(inner.text("made_before", default="", maximum=64))
+        moment = moment_of(inner.text("made_before", default="", maximum=64))
         if moment is None:
             inner.refuse("made_before", "invalid", _("This must be a time in ISO 8601 with its offset from UTC."))
         else:
             found.append(moment)
     return min(found, default=None)
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = parse_datetime(text)
-        return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def selection_body(action: CurationAction) -> dict[str, Any]:

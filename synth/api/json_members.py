@@ -11,8 +11,8 @@ from typing import IO, Any
 
 import orjson
 
-from synth.fields import Fields
-from tenants.errors import InvalidRequest
+from synth.errors import InvalidSpeech
+from synth.fields import refusal
 from tenants.errors import untranslated as _
 
 CHUNK = 2**16
@@ -151,15 +151,9 @@ def _parsed(raw: bytes | None) -> Any:
         return Unreadable(str(error))
 
 
-def _no_object() -> InvalidRequest:
-    return _refusal("not_an_object", _("The body must be a JSON object."))
+def _no_object() -> InvalidSpeech:
+    return refusal("", "not_an_object", _("The body must be a JSON object."))
 
 
-def _not_valid(reason: str) -> InvalidRequest:
-    return _refusal("bad_json", NOT_VALID, reason=reason)
-
-
-def _refusal(code: str, message: str, **params: str) -> InvalidRequest:
-    problems = Fields({})
-    problems.refuse("", code, message, **params)
-    return problems.problem()
+def _not_valid(reason: str) -> InvalidSpeech:
+    return refusal("", "bad_json", NOT_VALID, reason=reason)

@@ -1,12 +1,12 @@
 """Every list is paged: jobs by a cursor, since rows come and go; what lives in memory by offset."""
 
-from datetime import UTC
 from typing import Any
 
-from django.utils.dateparse import parse_datetime
 from rest_framework.exceptions import NotFound
 from rest_framework.pagination import CursorPagination, LimitOffsetPagination
 from rest_framework.request import Request
+
+from synth.fields import moment_of
 
 
 class ByCursor(CursorPagination):
@@ -27,7 +27,7 @@ class NewestFirst(ByCursor):
     def decode_cursor(self, request: Request) -> Any:
         """Refuses also a cursor that reads as one but holds no time: it would fail in the query."""
         cursor = super().decode_cursor(request)
-        if cursor is not None and cursor.position is not None and not _is_moment(str(cursor.position)):
+        if cursor is not None and cursor.position is not None and moment_of(str(cursor.position)) is None:
             raise NotFound(self.invalid_cursor_message)
         return cursor
 
@@ -35,11 +35,3 @@ class NewestFirst(ByCursor):
 class ByOffset(LimitOffsetPagination):
     default_limit = 100
     max_limit = 500
-
-
-def _is_moment(text: str) -> bool:
-    try:
-        moment = parse_datetime(text)
-        return moment is not None and moment.tzinfo is not None and bool(moment.astimezone(UTC))
-    except (ValueError, OverflowError):
-        return False

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.dateparse import parse_date
 
 from synth.errors import ConsentRequired
-from synth.fields import Fields
+from synth.fields import Fields, moment_of
 from synth.service import Consent, VoiceOrder
 from synth.text.normalise import normalise
 from synth.types import EngineCard
@@ -155,7 +155,6 @@ def _when(fields: Fields) -> str:
 def _moment(text: str) -> datetime | None:
     try:
         day: date | None = parse_date(text) if len(text) == 10 else None
-        moment = datetime(day.year, day.month, day.day, tzinfo=UTC) if day else parse_datetime(text)
-        return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) if day else moment_of(text)

@@ -20,11 +20,10 @@ from synth.api.csv_lines import NOT_IN_CELLS, line_of, read_columns
 from synth.api.curation_serializers import ActionSerializer, WarmRequestSerializer
 from synth.api.idempotent import IDEMPOTENCY, carried_out_once
 from synth.api.serializers import refusals
-from synth.fields import Fields
+from synth.fields import Fields, refusal, without_nul
 from synth.service.making import LINE_FIELDS
 from synth.service.warming import MOST_LINES
 from tenants.authentication import caller_of
-from tenants.errors import InvalidRequest
 from tenants.errors import untranslated as _
 from tenants.scopes import CACHE_WRITE
 
@@ -52,8 +51,8 @@ class JsonList(_List):
         try:
             payload = orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            raise _refusal(
-                "", "bad_json", _("The body is not valid JSON in UTF-8: %(reason)s."), reason=error
+            raise refusal(
+                "", "bad_json", _("The body is not valid JSON in UTF-8: %(reason)s."), reason=str(error)
             ) from error
         fields = Fields(payload)
         fields.refuse_unknown({"lines"})
@@ -61,7 +60,7 @@ class JsonList(_List):
         if not isinstance(lines, list):
             fields.refuse("lines", "not_a_list", _("This must be a list of lines."))
         fields.raise_if_wrong()
-        return [_without_nul(line) for line in lines] if b"\\u0000" in data else lines
+        return [without_nul(line) for line in lines] if b"\\u0000" in data else lines
 
 
 class CsvList(_List):
@@ -73,14 +72,14 @@ class CsvList(_List):
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise _refusal("", "not_utf8", _("The list is not in UTF-8: see byte %(at)s."), at=error.start) from error
+            raise refusal("", "not_utf8", _("The list is not in UTF-8: see byte %(at)s."), at=error.start) from error
         rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         try:
             columns = read_columns(next(rows, []), CSV_FIELDS)
             return [line_of(columns, row) for row in rows if row]
         except csv.Error as error:
             message = _("The list cannot be read as CSV: line %(line)s, %(reason)s.")
-            raise _refusal("", "bad_csv", message, line=rows.line_num, reason=error) from error
+            raise refusal("", "bad_csv", message, line=rows.line_num, reason=str(error)) from error
 
 
 class Warmings(APIView):
@@ -97,10 +96,10 @@ class Warmings(APIView):
         """Have a list spoken below all other work. Lines that are wrong are told of, and do not stop the others."""
         lines: Any = request.data
         if not isinstance(lines, list):  # no body at all
-            raise _refusal("lines", "required", _("This field is required."))
+            raise refusal("lines", "required", _("This field is required."))
         if not 1 <= len(lines) <= MOST_LINES:
             message = _("A list has 1 to %(maximum)s lines; this one has %(length)s.")
-            raise _refusal("lines", "out_of_range", message, maximum=MOST_LINES, length=len(lines))
+            raise refusal("lines", "out_of_range", message, maximum=MOST_LINES, length=len(lines))
         tenant, actor = caller_of(request).tenant, actor_of(request)
         return carried_out_once(
             request,
@@ -114,20 +113,3 @@ def _digest_of(lines: list[Any]) -> bytes:
     for line in lines:
         digest.update(orjson.dumps(line) + b"\n")
     return digest.digest()
-
-
-def _without_nul(value: Any) -> Any:
-    """PostgreSQL stores no NUL; in a text it would be left out when it is spoken."""
-    if isinstance(value, str):
-        return value.replace("\0", "")
-    if isinstance(value, list):
-        return [_without_nul(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_nul(name): _without_nul(item) for name, item in value.items()}
-    return value
-
-
-def _refusal(field: str, code: str, message: str, **params: Any) -> InvalidRequest:
-    problems = Fields({})
-    problems.refuse(field, code, message, **{name: str(value) for name, value in params.items()})
-    return problems.problem()

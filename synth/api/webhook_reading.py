@@ -1,14 +1,13 @@
 """The bodies of requests on webhook endpoints, read and checked field by field."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from django.utils.dateparse import parse_datetime
-
-from synth.api.webhook_serializers import MOST_DESCRIPTION, MOST_URL
-from synth.fields import Fields
+from synth.api.webhook_serializers import MOST_DESCRIPTION
+from synth.fields import Fields, moment_of
 from synth.service import EndpointOrder
 from synth.service.endpoints import CHOOSABLE, LONGEST_OVERLAP, OVERLAP
+from synth.webhooks.addresses import LONGEST_URL
 from tenants.errors import untranslated as _
 
 FIELDS = frozenset({"url", "events", "description", "any_path"})
@@ -19,7 +18,7 @@ def read_endpoint(payload: Any, *, is_new: bool) -> EndpointOrder:
     fields = Fields(payload)
     fields.refuse_unknown(FIELDS)
     order = EndpointOrder(
-        url=fields.text("url", maximum=MOST_URL) if is_new or fields.given("url") else None,
+        url=fields.text("url", maximum=LONGEST_URL) if is_new or fields.given("url") else None,
         events=_events(fields),
         description=_description(fields),
         any_path=fields.flag("any_path"),
@@ -41,7 +40,7 @@ def read_since(payload: Any) -> datetime:
     fields = Fields(payload)
     fields.refuse_unknown({"since"})
     text = fields.text("since", maximum=64)
-    moment = _moment(text)
+    moment = moment_of(text)
     if text and moment is None:
         fields.refuse("since", "invalid", _("This must be a time in ISO 8601 with its offset from UTC."))
     elif not text and not fields.refused:
@@ -76,11 +75,3 @@ def _description(fields: Fields) -> str | None:
     if not fields.given("description"):
         return None
     return fields.text("description", maximum=MOST_DESCRIPTION).strip()
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = parse_datetime(text)
-        return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
-    except (ValueError, OverflowError):
-        return None

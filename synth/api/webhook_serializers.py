@@ -9,9 +9,9 @@ from synth.api.serializers import Body, QueryString
 from synth.models import EventType
 from synth.models.states import State
 from synth.service.endpoints import CHOOSABLE, LONGEST_OVERLAP, MOST_SECRETS, OVERLAP
+from synth.webhooks.addresses import LONGEST_URL
 from tenants.ids import parse_id
 
-MOST_URL = 2000
 MOST_DESCRIPTION = 200
 TYPES = list(EventType.values)
 # A delivery waits for nothing but its turn: it is queued.
@@ -19,7 +19,7 @@ STATES = [state.value for state in State if state is not State.WAITING]
 
 
 class EndpointRequestSerializer(Body):
-    url = serializers.CharField(max_length=MOST_URL)
+    url = serializers.CharField(max_length=LONGEST_URL)
     events = serializers.ListField(
         child=serializers.ChoiceField(CHOOSABLE), required=False, help_text="The types that it takes; none for all."
     )
@@ -32,7 +32,7 @@ class EndpointRequestSerializer(Body):
 class EndpointChangeSerializer(EndpointRequestSerializer):
     """What is not given stays as it is."""
 
-    url = serializers.CharField(max_length=MOST_URL, required=False)
+    url = serializers.CharField(max_length=LONGEST_URL, required=False)
     any_path = serializers.BooleanField(required=False)
 
 

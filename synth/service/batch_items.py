@@ -1,12 +1,12 @@
 """One item of a batch: what it may say, and how it becomes a request. Read at the upload, and again when it is made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from synth import wiring
 from synth.errors import InvalidSpeech
-from synth.fields import Fields
+from synth.fields import Fields, in_words, without_nul
 from synth.snapshot import Snapshot
 from synth.spec import FIELDS, SpeechRequest, read_request
 from tenants.errors import FieldProblem
@@ -17,6 +17,7 @@ SPEECH_FIELDS = FIELDS - {"wait", "delivery", "callback"}
 ITEM_FIELDS = SPEECH_FIELDS | {CUSTOM_ID}
 DEFAULT_FIELDS = SPEECH_FIELDS - {"text", "metadata"}
 MOST_CUSTOM_ID = 128
+MOST_DETAIL = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadItem:
-    """What is stored of it: `payload` is that of a request, with the batch's defaults in it, or what is told of a
+    """What is stored of it: `payload` is a request's, with the batch's defaults, or what is told of a refusal.
 
-    refusal. A refused one has an error.
+    A refused one has an error.
     """
 
     line: int
@@ -50,12 +51,12 @@ class ItemReader:
         self._seen: set[str] = set()
 
     def read(self, item: Item) -> ReadItem:
+        if item.problem is not None:
+            return _refused(item, item.problem.code, [item.problem])
         try:
-            if item.problem is not None:
-                raise _refusal(item.problem)
             return ReadItem(line=item.line, payload=self._checked(item.payload))
         except InvalidSpeech as refused:
-            return _refused(item, refused)
+            return _refused(item, refused.code, refused.fields)
 
     def _checked(self, payload: Any) -> dict[str, Any]:
         fields = Fields(payload)
@@ -78,37 +79,20 @@ def request_of(payload: Mapping[str, Any], snapshot: Snapshot) -> SpeechRequest:
     return read_request(said, snapshot, house=wiring.house())
 
 
-def told(problem: FieldProblem) -> dict[str, Any]:
+def _told(problem: FieldProblem) -> dict[str, Any]:
     """One wrong field, as the API tells it."""
-    message = problem.message % problem.params if problem.params else problem.message
-    body = {"field": problem.field, "code": problem.code, "message": message}
+    body = {"field": problem.field, "code": problem.code, "message": problem.text}
     return body if problem.allowed is None else body | {"allowed": problem.allowed}
 
 
-def _refusal(problem: FieldProblem) -> InvalidSpeech:
-    return InvalidSpeech(problem.message, code=problem.code, params=problem.params, fields=(problem,))
-
-
-def _refused(item: Item, refused: InvalidSpeech) -> ReadItem:
-    problems = [told(problem) for problem in refused.fields]
+def _refused(item: Item, code: str, problems: Sequence[FieldProblem]) -> ReadItem:
     custom_id = item.payload.get(CUSTOM_ID) if isinstance(item.payload, dict) else None
     named = isinstance(custom_id, str) and len(custom_id) <= MOST_CUSTOM_ID
-    payload = {CUSTOM_ID: custom_id if named else "", "fields": problems}
-    detail = "; ".join(f"{problem['field']}: {problem['message']}" for problem in problems)
+    payload = {CUSTOM_ID: custom_id if named else "", "fields": [_told(problem) for problem in problems]}
+    # A misspelt field's name may hold a NUL.
     return ReadItem(
         line=item.line,
-        payload=_without_nul(payload),
-        error_code=refused.code,
-        error_detail=_without_nul(detail)[:1000],
+        payload=without_nul(payload),
+        error_code=code,
+        error_detail=without_nul(in_words(problems))[:MOST_DETAIL],
     )
-
-
-def _without_nul(value: Any) -> Any:
-    """PostgreSQL stores no NUL, and a misspelt field's name may hold one."""
-    if isinstance(value, str):
-        return value.replace("\0", "")
-    if isinstance(value, list):
-        return [_without_nul(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _without_nul(item) for name, item in value.items()}
-    return value

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from synth import wiring
-from synth.fields import Fields
+from synth.fields import refusal
 from synth.models import CurationAction, CurationLine
 from synth.models.states import State
 from synth.service.batch_items import Item, ItemReader, ReadItem
@@ -89,7 +89,7 @@ def _store(batch: CurationAction, tenant: TenantRef, items: Iterable[Item], read
     if not total:
         _refuse_number(total)
     if unread == total:
-        raise _refusal(
+        raise refusal(
             "", "nothing_to_read", _("Not one item of this can be read: see what is said of its Content-Type.")
         )
     return {"matched": total, "refused": refused}
@@ -111,10 +111,4 @@ def _line(batch: CurationAction, tenant: TenantRef, item: ReadItem) -> CurationL
 def _refuse_number(total: int) -> None:
     if not 1 <= total <= MOST_ITEMS:
         message = _("A batch has 1 to %(maximum)s items.")
-        raise _refusal("items", "out_of_range", message, maximum=MOST_ITEMS)
-
-
-def _refusal(name: str, code: str, message: str, **params: Any) -> Exception:
-    problems = Fields({})
-    problems.refuse(name, code, message, allowed=params or None, **params)
-    return problems.problem()
+        raise refusal("items", "out_of_range", message, allowed={"maximum": MOST_ITEMS}, maximum=MOST_ITEMS)

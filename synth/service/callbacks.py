@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
-from synth.fields import Fields
+from synth.fields import refusal
 from synth.models import WebhookEndpoint
+from synth.webhooks.addresses import DEFAULT_PORTS
 from tenants.errors import untranslated as _
 from tenants.ids import parse_id
 from tenants.types import TenantRef
-
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +34,17 @@ def callback_of(tenant: TenantRef, text: str) -> Callback | None:
     message = _(
         "No enabled webhook endpoint allows callbacks to other paths of %(origin)s: name an endpoint by its id."
     )
-    raise _refusal("callback_not_allowed", message, origin="{}://{}:{}".format(*origin))
+    raise refusal("callback", "callback_not_allowed", message, origin="{}://{}:{}".format(*origin))
 
 
 def _endpoint(tenant: TenantRef, text: str) -> WebhookEndpoint:
     endpoint_id = parse_id("whk", text)
     found = WebhookEndpoint.objects.filter(tenant_id=tenant.id, id=endpoint_id).first() if endpoint_id else None
     if found is None:
-        raise _refusal(
-            "unknown_endpoint", _("There is no webhook endpoint %(id)s. GET /v1/webhooks lists them."), id=text
-        )
+        message = _("There is no webhook endpoint %(id)s. GET /v1/webhooks lists them.")
+        raise refusal("callback", "unknown_endpoint", message, id=text)
     if found.status != WebhookEndpoint.Status.ENABLED:
-        raise _refusal("endpoint_disabled", _("The webhook endpoint %(id)s is disabled."), id=text)
+        raise refusal("callback", "endpoint_disabled", _("The webhook endpoint %(id)s is disabled."), id=text)
     return found
 
 
@@ -59,14 +57,8 @@ def _origin(text: str) -> tuple[str, str, int]:
             return _origin_of(parts)
     except ValueError:
         pass
-    raise _refusal("bad_callback", message)
+    raise refusal("callback", "bad_callback", message)
 
 
 def _origin_of(parts: SplitResult) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
-
-
-def _refusal(code: str, message: str, **params: str) -> Exception:
-    problems = Fields({})
-    problems.refuse("callback", code, message, **params)
-    return problems.problem()

@@ -13,7 +13,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from synth import wiring
-from synth.errors import ConfirmationRequired, InvalidSpeech, TooManyActions, TooManyBatches
+from synth.errors import ConfirmationRequired, TooManyActions, TooManyBatches
+from synth.fields import refusal
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
@@ -24,7 +25,7 @@ from synth.service.making import make_portion, next_entries
 from synth.service.progress import cancel_batch, end_action
 from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
 from synth.service.selection import Selection
-from tenants.errors import FieldProblem, NotFound
+from tenants.errors import NotFound
 from tenants.errors import untranslated as _
 from tenants.ids import new_id
 from tenants.types import TenantRef
@@ -215,8 +216,7 @@ def _matching(kind: str, selection: Selection, tenant: TenantRef | None) -> Quer
     renditions = rows.filter(kind=Entry.Kind.RENDITION)
     if selection.ids and renditions.count() != len(set(selection.ids)):
         message = _("A sentence is made anew with the renditions that hold it: name these.")
-        problem = FieldProblem("entry_ids", "not_a_rendition", message)
-        raise InvalidSpeech(message, code=problem.code, fields=(problem,))
+        raise refusal("entry_ids", "not_a_rendition", message)
     return renditions
 
 

@@ -8,7 +8,8 @@ from django.db import transaction
 
 from synth import wiring
 from synth.conf import conf
-from synth.errors import DeliveryRunning, EndpointDisabled, InvalidSpeech, TooManyEndpoints, TooManySecrets
+from synth.errors import DeliveryRunning, EndpointDisabled, TooManyEndpoints, TooManySecrets
+from synth.fields import refusal
 from synth.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import OPEN
@@ -16,7 +17,7 @@ from synth.service.deliveries import cancel_deliveries, replay, replay_failed
 from synth.service.events import note_event
 from synth.webhooks.addresses import ForbiddenAddress
 from synth.webhooks.signing import new_secret
-from tenants.errors import FieldProblem, NotFound
+from tenants.errors import NotFound
 from tenants.ids import new_id, public_id
 from tenants.models import Tenant
 from tenants.types import TenantRef
@@ -178,8 +179,7 @@ def check_url(url: str) -> None:
     except ForbiddenAddress as refused:
         schemes = ["https", "http"] if conf().webhook_http else ["https"]
         allowed = {"schemes": schemes, "ports": sorted(conf().webhook_ports)}
-        problem = FieldProblem("url", refused.code, refused.message, refused.params, allowed)
-        raise InvalidSpeech(refused.message, code=refused.code, params=refused.params, fields=(problem,)) from refused
+        raise refusal("url", refused.code, refused.message, allowed=allowed, **refused.params) from refused
 
 
 def _sealed(secret: str) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from django.db.models import QuerySet
 
 from synth import wiring
 from synth.errors import InvalidSpeech, ServiceUnavailable, SpeechFailed
-from synth.fields import Fields
+from synth.fields import Fields, in_words
 from synth.keys import rendition_key
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry, Job
 from synth.models.states import ENDED, OPEN, Priority, State
 from synth.service.accounting import record_restored
-from synth.service.batch_items import request_of
+from synth.service.batch_items import MOST_DETAIL, request_of
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job
 from synth.service.made_already import note_made
@@ -134,15 +134,14 @@ class _Portion:
         except LineFailed as failed:
             self._fail(line, failed.code, failed.detail)
         except InvalidSpeech as refused:
-            detail = "; ".join(f"{item.field}: {item.message % item.params}" for item in refused.fields)
-            self._fail(line, refused.code, detail)
+            self._fail(line, refused.code, in_words(refused.fields))
         except SpeechFailed as failure:
             self._fail(line, failure.code)
         except IntegrityError:  # another worker has queued this very line
             pass
 
     def _fail(self, line: CurationLine, code: str, detail: str = "") -> None:
-        end_line(self._action, line, Outcome.FAILED, error_code=code, error_detail=detail[:1000])
+        end_line(self._action, line, Outcome.FAILED, error_code=code, error_detail=detail[:MOST_DETAIL])
 
     def _queue(self, line: CurationLine) -> None:
         snapshot = self._snapshot(line.tenant_id)
