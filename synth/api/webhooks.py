@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +22,6 @@ from synth.api.webhook_serializers import (
 )
 from synth.codec import utc
 from synth.models import WebhookEndpoint, WebhookEvent
-from synth.service.endpoints import signing
 from tenants.authentication import caller_of
 from tenants.errors import NotFound
 from tenants.scopes import WEBHOOKS_READ, WEBHOOKS_WRITE
@@ -161,7 +161,7 @@ def endpoint_body(row: WebhookEndpoint) -> dict[str, Any]:
         "disabled_reason": row.disabled_reason or None,
         "disabled_at": utc(row.disabled_at) if row.disabled_at else None,
         "failing_since": utc(row.failing_since) if row.failing_since else None,
-        "secrets": len(signing(row)),
+        "secrets": len(row.signing_secrets(timezone.now())),
         "href": _path(row),
         "created_at": utc(row.created_at),
     }

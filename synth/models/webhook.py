@@ -4,6 +4,9 @@ An event is written in the transaction that ends the work; its deliveries are ro
 or a worker loses is found again.
 """
 
+from datetime import datetime
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -15,10 +18,7 @@ from tenants.models import Tenant
 
 
 class EventType(models.TextChoices):
-    """What a tenant can be told of. Events of speech go to the callback that its request named, all others to every
-
-    endpoint that takes their type. TEST is sent by hand.
-    """
+    """What a tenant can be told of: service/routing.py says who is told of which. TEST is sent by hand."""
 
     SPEECH_SUCCEEDED = "speech.succeeded", _("speech succeeded")
     SPEECH_FAILED = "speech.failed", _("speech failed")
@@ -34,9 +34,10 @@ class EventType(models.TextChoices):
 class WebhookEndpoint(models.Model):
     """An address of a tenant, and the secrets that sign what is sent there.
 
-    `secrets` are sealed (webhooks/signing.py), the newest first, each with the time until which it still signs; the
-    newest has none. `events` are the types that it takes, none for all. `any_path`: requests may name other addresses
-    of this scheme, host and port as their callback. `failing_since` is the first failure after the last success.
+    `secrets` are sealed (webhooks/signing.py), the newest first: {"sealed": …, "until": …}, the time in ISO 8601 until
+    which it still signs, null for the newest. `events` are the types that it takes, none for all. `any_path`: requests
+    may name other addresses of this scheme, host and port as their callback. `failing_since` is the first failure after
+    the last success.
     """
 
     class Status(models.TextChoices):
@@ -78,6 +79,10 @@ class WebhookEndpoint(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("whk", self.id)
+
+    def signing_secrets(self, now: datetime) -> list[dict[str, Any]]:
+        """Those of its sealed secrets that sign at this time, the newest first."""
+        return [kept for kept in self.secrets if not kept["until"] or datetime.fromisoformat(kept["until"]) > now]
 
 
 class WebhookEvent(models.Model):
@@ -160,9 +165,9 @@ class WebhookDelivery(models.Model):
 
 
 class DeliveryAttempt(models.Model):
-    """One sending and what came of it: a status, or `error` without one. `answer` is its first kilobyte; without one,
+    """One sending and what came of it: a status, or `error` without one.
 
-    what went wrong in words.
+    `answer` is its first kilobyte; where none came, what went wrong in words.
     """
 
     delivery = models.ForeignKey(WebhookDelivery, on_delete=models.CASCADE, related_name="attempts")

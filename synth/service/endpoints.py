@@ -15,6 +15,7 @@ from synth.models.clock import database_now
 from synth.models.states import OPEN
 from synth.service.deliveries import cancel_deliveries, replay, replay_failed
 from synth.service.events import note_event
+from synth.service.routing import is_for_one
 from synth.webhooks.addresses import ForbiddenAddress
 from synth.webhooks.signing import new_secret
 from tenants.errors import NotFound
@@ -28,13 +29,11 @@ DELETED_AT_ONCE = 500
 # How long an earlier secret signs beside a new one.
 OVERLAP = 86_400
 LONGEST_OVERLAP = 7 * 86_400
-# What an endpoint can choose of. Events of speech go where their request says, tests where they are asked for.
-ON_REQUEST = (EventType.SPEECH_SUCCEEDED, EventType.SPEECH_FAILED, EventType.SPEECH_CANCELED, EventType.TEST)
-CHOOSABLE = tuple(kind.value for kind in EventType if kind not in ON_REQUEST)
+# What an endpoint can choose of.
+CHOOSABLE = tuple(kind.value for kind in EventType if not is_for_one(kind))
 
 Status = WebhookEndpoint.Status
 Reason = WebhookEndpoint.Reason
-Secrets = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +103,8 @@ def rotate_secret(endpoint: WebhookEndpoint, *, overlap: float) -> tuple[Webhook
     """
     row, now, secret = _locked(endpoint), database_now(), new_secret()
     ends = (now + timedelta(seconds=overlap)).isoformat()
-    earlier: Secrets = [{**kept, "until": min(kept["until"] or ends, ends)} for kept in signing(row) if overlap]
+    signing = row.signing_secrets(now) if overlap else []
+    earlier = [{**kept, "until": min(kept["until"] or ends, ends)} for kept in signing]
     if len(earlier) >= MOST_SECRETS:
         raise TooManySecrets(params={"most": MOST_SECRETS})
     return _changed(row, secrets=[_sealed(secret), *earlier]), secret
@@ -164,12 +164,6 @@ def replay_deliveries(endpoint: WebhookEndpoint, *, since: datetime) -> int:
 def refuse_disabled(endpoint: WebhookEndpoint) -> None:
     if endpoint.status == Status.DISABLED:
         raise EndpointDisabled
-
-
-def signing(endpoint: WebhookEndpoint) -> Secrets:
-    """Those of its sealed secrets that still sign, the newest first."""
-    now = database_now()
-    return [kept for kept in endpoint.secrets if not kept["until"] or datetime.fromisoformat(kept["until"]) > now]
 
 
 def check_url(url: str) -> None:

@@ -14,7 +14,7 @@ from synth.models.webhook import EventType
 from synth.service.links import url_members
 from synth.service.routing import address_of
 from synth.stored import audio_is_kept, audio_members, of_job
-from synth.webhooks.signing import USER_AGENT, signature
+from synth.webhooks.signing import signature
 from tenants.ids import parse_id
 from tenants.types import TenantRef
 
@@ -39,10 +39,9 @@ def message_of(delivery: WebhookDelivery, sent_at: datetime) -> Message:
     body = body_of(event)
     headers = {
         "content-type": "application/json",
-        "user-agent": USER_AGENT,
         "webhook-id": event.public_id,
         "webhook-timestamp": str(int(sent_at.timestamp())),
-        "webhook-signature": signature(signing_secrets(endpoint, sent_at), event.public_id, sent_at, body=body),
+        "webhook-signature": signature(opened_secrets(endpoint, sent_at), event.public_id, sent_at, body=body),
     }
     return Message(url=address_of(event, endpoint), headers=headers, body=body)
 
@@ -66,11 +65,10 @@ def payload_of(event: WebhookEvent) -> dict[str, Any]:
     }
 
 
-def signing_secrets(endpoint: WebhookEndpoint, now: datetime) -> list[str]:
-    """Those that sign at this time, the newest first. An entry is {"sealed": …, "until": ISO 8601 or null}."""
+def opened_secrets(endpoint: WebhookEndpoint, now: datetime) -> list[str]:
+    """Those that sign at this time, the newest first."""
     seal = wiring.webhook_seal()
-    live = [entry for entry in endpoint.secrets if not entry["until"] or datetime.fromisoformat(entry["until"]) > now]
-    return [seal.open(entry["sealed"]) for entry in live]
+    return [seal.open(kept["sealed"]) for kept in endpoint.signing_secrets(now)]
 
 
 def _links(event: WebhookEvent) -> dict[str, Any]:

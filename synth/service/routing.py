@@ -27,10 +27,9 @@ def route_events() -> int:
     return _route() if _unrouted().exists() else 0
 
 
-def takes(endpoint: WebhookEndpoint, kind: str) -> bool:
-    """Whether it is told of events of this type that are not for one endpoint alone."""
-    alone = kind == EventType.TEST or kind.startswith(SPEECH)
-    return not alone and (not endpoint.events or kind in endpoint.events)
+def is_for_one(kind: str) -> bool:
+    """Events of speech go where their request says, tests where they are asked for; no endpoint takes such a type."""
+    return kind == EventType.TEST or kind.startswith(SPEECH)
 
 
 @transaction.atomic
@@ -58,10 +57,14 @@ def _enabled_of(tenants: Iterable[UUID]) -> Endpoints:
 
 
 def _deliveries(event: WebhookEvent, enabled: list[WebhookEndpoint], now: datetime) -> list[WebhookDelivery]:
-    told = {endpoint.id: endpoint for endpoint in enabled if takes(endpoint, event.type)}
+    told = {endpoint.id: endpoint for endpoint in enabled if _takes(endpoint, event.type)}
     if event.endpoint is not None:
         told[event.endpoint.id] = event.endpoint
     return [_delivery(event, endpoint, now) for endpoint in told.values()]
+
+
+def _takes(endpoint: WebhookEndpoint, kind: str) -> bool:
+    return not is_for_one(kind) and (not endpoint.events or kind in endpoint.events)
 
 
 def _delivery(event: WebhookEvent, endpoint: WebhookEndpoint, now: datetime) -> WebhookDelivery:

@@ -1,4 +1,4 @@
-"""Sends webhooks over HTTP, many at once, to addresses that the policy allows; service/deliveries.py calls it.
+"""Sends webhooks over HTTP, many at once, to addresses that the policy allows; service/sending.py calls it.
 
 A name is looked up once for each sending, all its addresses are checked, and one of those is connected to. No redirect
 is followed, no proxy asked, no connection used twice, and one deadline holds over all of it.
@@ -24,8 +24,8 @@ import anyio.to_thread
 import httpcore
 
 from synth.webhooks.addresses import Address, ForbiddenAddress, Policy, Target
-from synth.webhooks.signing import USER_AGENT
 
+USER_AGENT = "Refrain-Webhooks/1"
 MOST_READ = 1024
 # Seconds for one address of several, so that a dead one leaves time for the next.
 CONNECT_SECONDS = 5.0

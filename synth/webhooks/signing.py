@@ -1,6 +1,6 @@
 """Signs webhooks by the Standard Webhooks specification, and seals the secrets that sign them for the database.
 
-Called by service/deliveries.py and service/endpoints.py.
+Called by service/endpoints.py, which makes secrets, and service/payloads.py, which signs.
 """
 
 import secrets as randomness
@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from standardwebhooks import Webhook
 
-USER_AGENT = "Refrain-Webhooks/1"
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what every secret begins with
 SECRET_BYTES = 32
 # Part of the key's derivation: the same text seals other things under other keys.

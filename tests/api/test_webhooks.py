@@ -12,7 +12,7 @@ from django.utils import timezone
 from synth import wiring
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.service import endpoints
-from synth.service.payloads import signing_secrets
+from synth.service.payloads import opened_secrets
 from tests.api.caller import Caller, problem, refused_fields
 from tests.deliveries import URL, deliver, endpoint
 
@@ -35,7 +35,7 @@ def order(caller: Caller, address: str, **body: Any) -> Any:
 
 def secrets_of(told: dict[str, Any]) -> list[str]:
     row = next(row for row in WebhookEndpoint.objects.all() if row.public_id == told["id"])
-    return signing_secrets(row, timezone.now())
+    return opened_secrets(row, timezone.now())
 
 
 def test_its_secret_is_told_once(owner: Caller) -> None:
@@ -176,8 +176,8 @@ def test_both_secrets_sign_while_they_overlap(owner: Caller) -> None:
     assert secrets_of(told) == [new["secret"], told["secret"]]
     (row,) = WebhookEndpoint.objects.all()
     in_a_day = timezone.now() + timedelta(days=1)
-    assert signing_secrets(row, in_a_day - timedelta(minutes=5)) == [new["secret"], told["secret"]]
-    assert signing_secrets(row, in_a_day + timedelta(minutes=5)) == [new["secret"]]
+    assert opened_secrets(row, in_a_day - timedelta(minutes=5)) == [new["secret"], told["secret"]]
+    assert opened_secrets(row, in_a_day + timedelta(minutes=5)) == [new["secret"]]
     assert "secret" not in owner.get(told["href"]).json()
 
 
@@ -195,7 +195,7 @@ def test_a_shorter_overlap_ends_all_earlier_ones_sooner(owner: Caller) -> None:
     newest = order(owner, f"{told['href']}/rotate", overlap=60).json()
     assert newest["secrets"] == 3
     (row,) = WebhookEndpoint.objects.all()
-    assert signing_secrets(row, timezone.now() + timedelta(minutes=2)) == [newest["secret"]]
+    assert opened_secrets(row, timezone.now() + timedelta(minutes=2)) == [newest["secret"]]
 
 
 def test_five_secrets_sign_at_most(owner: Caller) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from synth import service
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
-from synth.service.payloads import signing_secrets
+from synth.service.payloads import opened_secrets
 from tests.deliveries import URL, deliver, endpoint
 from tests.synth.admin.pages import list_of, page_of, rows_of, words
 from tests.world import World
@@ -103,8 +103,8 @@ def test_a_new_secret_is_shown_once(admin_client, world: World):
     answer = admin_client.post(address, {"overlap": "3600"})
     (secret,) = SECRET.findall(answer.content.decode())
     row.refresh_from_db()
-    assert signing_secrets(row, timezone.now())[0] == secret
-    assert signing_secrets(row, timezone.now() + timedelta(hours=2)) == [secret]
+    assert opened_secrets(row, timezone.now())[0] == secret
+    assert opened_secrets(row, timezone.now() + timedelta(hours=2)) == [secret]
     pages = (page_of(row), list_of("webhookendpoint"), address)
     assert not any(SECRET.search(admin_client.get(page).content.decode()) for page in pages)
     assert not any(part["sealed"] in admin_client.get(page_of(row)).content.decode() for part in row.secrets)

@@ -78,13 +78,11 @@ def test_a_refusal_has_a_code(url, expected):
     assert code(STRICT, url) == expected
 
 
-def test_a_refusal_says_what_is_allowed():
-    with pytest.raises(ForbiddenAddress, match="port 22") as refused:
+def test_a_refusal_says_what_is_wrong():
+    with pytest.raises(ForbiddenAddress, match="port 22"):
         STRICT.check_url("https://hooks.example.com:22/")
-    assert refused.value.allowed == [443, 8443]
     with pytest.raises(ForbiddenAddress, match="https://") as refused:
         STRICT.check_url("http://hooks.example.com/")
-    assert refused.value.allowed == ["https"]
     assert refused.value.message % refused.value.params == str(refused.value)
 
 
