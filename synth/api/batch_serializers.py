@@ -1,16 +1,13 @@
 """What the OpenAPI document says of batches, and how their query strings are read."""
 
-from typing import Any
-
 from rest_framework import serializers
 
-from synth.api.serializers import AudioSerializer, QueryString, SpeechRequestSerializer
+from synth.api.serializers import AudioSerializer, Body, QueryString, SpeechRequestSerializer
 from synth.models.states import State
 from synth.service import MOST_ITEMS, STATUSES
 from synth.service.batch_items import MOST_CUSTOM_ID
 from synth.spec import MAX_METADATA
 
-Body = serializers.Serializer[Any]
 # One whose items are still being stored is not told of.
 STATES = [State.QUEUED.value, State.RUNNING.value, State.SUCCEEDED.value, State.CANCELED.value]
 
@@ -33,7 +30,7 @@ class BatchRequestSerializer(Body):
     callback = serializers.CharField(required=False, help_text="Whom to tell of its end.")
 
 
-class CountsSerializer(Body):
+class BatchCountsSerializer(Body):
     """Every item is in one of these, but `total`."""
 
     total = serializers.IntegerField()
@@ -59,7 +56,7 @@ class BatchSerializer(Body):
     object = serializers.CharField()
     status = serializers.ChoiceField(STATES, help_text="succeeded: all items have ended, each in its own way.")
     href = serializers.CharField()
-    counts = CountsSerializer()
+    counts = BatchCountsSerializer()
     metadata = serializers.DictField()
     callback = serializers.CharField(allow_null=True)
     request_id = serializers.CharField()

@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema, inline_serializer
 from rest_framework import serializers
 
+from synth.api.batch_serializers import BatchCountsSerializer
 from synth.api.serializers import AudioSerializer, Body, FailureSerializer
 from synth.models import EventType
 from synth.service.payloads import API_VERSION
@@ -25,19 +26,6 @@ class SpeechDataSerializer(Body):
     request_id = serializers.CharField()
     error = FailureSerializer(allow_null=True)
     audio = AudioSerializer(required=False, allow_null=True)
-
-
-class BatchCountsSerializer(Body):
-    """Of its items."""
-
-    total = serializers.IntegerField()
-    refused = serializers.IntegerField()
-    waiting = serializers.IntegerField()
-    running = serializers.IntegerField()
-    succeeded = serializers.IntegerField()
-    cached = serializers.IntegerField()
-    failed = serializers.IntegerField()
-    canceled = serializers.IntegerField()
 
 
 class BatchDataSerializer(Body):
