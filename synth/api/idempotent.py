@@ -61,19 +61,14 @@ def read_key(header: str) -> str:
     return key
 
 
-def repeatable(request: HttpRequest, tenant: TenantRef, *, digest: bytes) -> Repeatable | None:
-    """The request as one that may be sent again; None without a key. `digest` is of what its body says.
-
-    Raises BadIdempotencyKey.
-    """
-    header = request.META.get("HTTP_IDEMPOTENCY_KEY")
-    if header is None:
-        return None
+def repeatable(request: HttpRequest, tenant: TenantRef, *, digest: bytes) -> Repeatable:
+    """A request that has a key. `digest` is of what its body says. Raises BadIdempotencyKey."""
+    key = read_key(request.META["HTTP_IDEMPOTENCY_KEY"])
     # Without parameters: the boundary of a form is another one each time that it is sent.
     content_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     said = "\0".join([str(request.method), request.path, request.META.get("QUERY_STRING", ""), content_type])
     fingerprint = sha256(said.encode(errors="surrogatepass") + b"\0" + digest).hexdigest()
-    return Repeatable(tenant=tenant, key=read_key(header), fingerprint=fingerprint)
+    return Repeatable(tenant=tenant, key=key, fingerprint=fingerprint)
 
 
 def carried_out_once(
@@ -92,7 +87,6 @@ def carried_out_once(
         return carry_out(None)
     plain = request._request  # noqa: SLF001 - shared with the plain view of speech
     wanted = repeatable(plain, caller_of(request).tenant, digest=digest())
-    assert wanted is not None  # noqa: S101 - the header is there
     begun = service.undertake(wanted, lease=lease)
     if isinstance(begun, KeptAnswer):
         return Response(begun.body, status=begun.status, headers={**begun.headers, REPLAYED: "true"})

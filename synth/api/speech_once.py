@@ -52,7 +52,6 @@ def speak_once(visit: Visit, request: HttpRequest, payload: Any, speak: Callable
     if not service.is_fresh(visit.snapshot, visit):
         raise StaleSnapshot
     wanted = repeatable(request, visit.snapshot.tenant, digest=sha256(request.body).digest())
-    assert wanted is not None  # noqa: S101 - the header is there
     begun = service.undertake(wanted, lease=GRACE + timedelta(seconds=_wait_of(payload)))
     if isinstance(begun, KeptAnswer):
         return _again(begun, visit)
