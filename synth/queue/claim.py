@@ -24,6 +24,8 @@ Row = TypeVar("Row", Synthesis, Rendering, ClonedVoice)
 
 MAX_ATTEMPTS = 3
 TRIES = 5  # another worker may take a tenant's last one between the choice and the claim
+# Voices that are deleted, and those whose upload is needed no longer.
+ERASABLE = Q(state=State.CANCELED) | Q(upload=ClonedVoice.Upload.DUE)
 _spoken, _rendered = Rotation(), Rotation()
 
 
@@ -179,8 +181,7 @@ def _next_voice(now: datetime) -> list[ClonedVoice]:
 
 def voices_wait() -> bool:
     """Whether there is an upload to decode or to delete, or a deleted voice to be erased."""
-    left = Q(state=State.CANCELED) | Q(upload=ClonedVoice.Upload.DUE)
-    return ClonedVoice.objects.filter(claimable(database_now()) | left).exists()
+    return ClonedVoice.objects.filter(claimable(database_now()) | ERASABLE).exists()
 
 
 def open_engines() -> Sequence[str]:

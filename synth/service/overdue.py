@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.utils import timezone
 
 from synth import wiring
 from synth.models import ClonedVoice, DiscardedObject, Job, Rendering, Synthesis, WebhookDelivery, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import OPEN, State
-from synth.queue.claim import claimable
+from synth.queue.claim import ERASABLE, claimable
 from synth.service.accounting import account_jobs
 from synth.service.check import Check
 from synth.service.object_sweep import sweep_objects
@@ -44,8 +44,7 @@ def _not_accounted() -> QuerySet[Job]:
 
 
 def _not_erased() -> QuerySet[ClonedVoice]:
-    left = Q(state=State.CANCELED) | Q(upload=ClonedVoice.Upload.DUE)
-    return ClonedVoice.objects.filter(left, ended_at__lt=database_now() - LATE)
+    return ClonedVoice.objects.filter(ERASABLE, ended_at__lt=database_now() - LATE)
 
 
 def _not_routed() -> QuerySet[WebhookEvent]:

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from synth import cards, wiring
 from synth.models import (
-    ClonedVoice,
     CurationAction,
     CurationBlock,
     CurationLine,
@@ -31,8 +30,8 @@ from synth.queue.wakeup import announce
 from synth.service.check import Check
 from synth.service.endings import Failure, cancel_forsaken, cancel_job, cancel_unneeded, fail_renderings, hand_on
 from synth.service.telling import tell_of
-from synth.service.voices import STORED_WITHIN, give_up_unstored
-from synth.service.warming import LOADED_WITHIN, fail_unloaded
+from synth.service.voices import give_up_unstored, unstored
+from synth.service.warming import fail_unloaded, unloaded
 from tenants.ids import public_id
 from tenants.types import TenantRef
 
@@ -157,11 +156,7 @@ def _tell() -> None:
         tell_of([job], State(job.state), error_code=job.error_code)
 
 
-# --- Actions and voices -----------------------------------------------------------------------------------------------
-
-
-def _not_loaded() -> QuerySet[CurationAction]:
-    return CurationAction.objects.filter(state=State.WAITING, created_at__lt=database_now() - LOADED_WITHIN)
+# --- Actions ----------------------------------------------------------------------------------------------------------
 
 
 def _lines_of_ended() -> QuerySet[CurationLine]:
@@ -181,10 +176,6 @@ def _end_lines_of_ended() -> None:
             mine.delete()
     over = CurationBlock.objects.filter(action__state__in=ENDED)
     CurationBlock.objects.filter(id__in=list(over.order_by().values_list("id", flat=True)[:BATCH])).delete()
-
-
-def _not_stored() -> QuerySet[ClonedVoice]:
-    return ClonedVoice.objects.filter(state=State.WAITING, created_at__lt=database_now() - STORED_WITHIN)
 
 
 # --- Requests ---------------------------------------------------------------------------------------------------------
@@ -234,13 +225,13 @@ EVERY_ROUND = (
     Check(
         name="lists not loaded",
         says="The process that took them in died before all lines were stored.",
-        find=_not_loaded,
+        find=unloaded,
         repair=fail_unloaded,
     ),
     Check(
         name="voices not stored",
         says="The process that took the upload in died before it was stored.",
-        find=_not_stored,
+        find=unstored,
         repair=give_up_unstored,
     ),
 )

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from synth import wiring
 from synth.errors import ServiceUnavailable, StorageUnavailable, TooManyVoices
@@ -106,10 +107,14 @@ def voice_url(row: ClonedVoice) -> str:
     return wiring.object_store().url(name, expires_in=URL_SECONDS)
 
 
+def unstored() -> QuerySet[ClonedVoice]:
+    """Uploads whose process died before they were stored. They were never accepted."""
+    return ClonedVoice.objects.filter(state=State.WAITING, created_at__lt=database_now() - STORED_WITHIN)
+
+
 def give_up_unstored() -> None:
-    """The sweeper's part: uploads whose process died before they were stored. They were never accepted."""
-    old = ClonedVoice.objects.filter(state=State.WAITING, created_at__lt=database_now() - STORED_WITHIN)
-    old.update(state=State.CANCELED, ended_at=database_now())
+    """The sweeper's part."""
+    unstored().update(state=State.CANCELED, ended_at=database_now())
 
 
 def _measure(upload: Upload) -> tuple[str, int]:

@@ -5,6 +5,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from synth import wiring
 from synth.models import CurationAction, CurationBlock
 from synth.models.clock import database_now
@@ -41,10 +43,14 @@ def warm(tenant: TenantRef, lines: Sequence[Any], *, actor: Actor, action_id: UU
     return action
 
 
+def unloaded() -> QuerySet[CurationAction]:
+    """Lists whose process died before all their lines were stored. They were never accepted."""
+    return CurationAction.objects.filter(state=State.WAITING, created_at__lt=database_now() - LOADED_WITHIN)
+
+
 def fail_unloaded() -> None:
-    """The sweeper's part: lists whose process died before all their lines were stored. They were never accepted."""
-    old = CurationAction.objects.filter(state=State.WAITING, created_at__lt=database_now() - LOADED_WITHIN)
-    for action in old[:10]:
+    """The sweeper's part."""
+    for action in unloaded()[:10]:
         mine = CurationAction.objects.filter(id=action.id, state=State.WAITING)
         if action.kind == CurationAction.Kind.BATCH:
             mine.delete()
