@@ -13,7 +13,7 @@ from synth.models.states import Priority, State
 from synth.service.callbacks import Callback
 from synth.service.missing import NO_MISS
 from synth.service.submission import create_job
-from synth.service.telling import tell_of
+from synth.service.speech_events import tell_of
 from synth.spec import SpeechRequest
 from tenants.ids import new_id
 from tenants.types import Caller

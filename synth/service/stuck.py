@@ -29,7 +29,7 @@ from synth.queue.claim import claimable
 from synth.queue.wakeup import announce
 from synth.service.check import Check
 from synth.service.endings import Failure, cancel_forsaken, cancel_job, cancel_unneeded, fail_renderings, hand_on
-from synth.service.telling import tell_of
+from synth.service.speech_events import tell_of
 from synth.service.voices import give_up_unstored, unstored
 from synth.service.warming import fail_unloaded, unloaded
 from tenants.ids import public_id

@@ -20,9 +20,9 @@ KINDS = {
 
 
 def jobs_to_tell(rendering_ids: Sequence[UUID]) -> list[Job]:
-    """The open jobs of these renderings whose callback waits for their end. Asked under the renderings' locks, before
+    """The open jobs of these renderings whose callback waits for their end.
 
-    the jobs are ended: none can be added or canceled in between.
+    Asked under the renderings' locks, before the jobs are ended: none can be added or canceled in between.
     """
     if len(rendering_ids) == 1:  # as nearly always
         return _of_rendering(rendering_id=rendering_ids[0])
