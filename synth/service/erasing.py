@@ -12,7 +12,7 @@ from django.db.models import Q
 from synth import wiring
 from synth.errors import WorkError
 from synth.models import ClonedVoice, Entry, Rendering, Synthesis, VoiceEvent
-from synth.models.batches import batches
+from synth.models.chunks import chunks
 from synth.models.clock import database_now
 from synth.models.states import OPEN, State
 from synth.queue.wakeup import announce
@@ -69,8 +69,8 @@ def _fail_open_work(tenant: TenantRef, fingerprint: str) -> None:
             _sounds_like("segment", fingerprint), tenant_id=tenant.id, state__in=OPEN
         )
         ids = list(rows.order_by("flight").values_list("id", flat=True))
-        for batch in batches(ids):
-            Synthesis.objects.filter(id__in=batch).update(
+        for chunk in chunks(ids):
+            Synthesis.objects.filter(id__in=chunk).update(
                 state=State.FAILED,
                 ended_at=now,
                 lease_until=None,

@@ -10,7 +10,7 @@ from django.db.models.functions import Length
 from synth.cache.policy import Subject, retention
 from synth.conf import conf
 from synth.models import CurationAction, CurationLine, Entry, WebhookDelivery, WebhookEvent
-from synth.models.batches import batches
+from synth.models.chunks import chunks
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.service.catalogue import LONG_AGO
@@ -95,7 +95,7 @@ def forget_batches() -> int:
     )
     ids = list(old.values_list("id", flat=True)[:20])
     lines = list(CurationLine.objects.filter(action__in=ids).order_by().values_list("id", flat=True)[:LINES])
-    deleted = sum(CurationLine.objects.filter(id__in=part).delete()[0] for part in batches(lines))
+    deleted = sum(CurationLine.objects.filter(id__in=chunk).delete()[0] for chunk in chunks(lines))
     if len(lines) < LINES:
         deleted += CurationAction.objects.filter(id__in=ids).delete()[0]
     return deleted

@@ -20,7 +20,7 @@ from synth.audio.formats import format_names, get_format
 from synth.errors import ObjectMissing, WorkError
 from synth.keys import scoped
 from synth.models import ClonedVoice, DiscardedObject, Entry, RenderingPart
-from synth.models.batches import batches
+from synth.models.chunks import chunks
 from synth.models.clock import database_now
 from synth.models.states import OPEN
 from synth.service.catalogue import LONG_AGO
@@ -169,12 +169,12 @@ def _unnamed(tenant: TenantRef, listed: Iterable[ListedObject]) -> list[Object]:
         digest, _dot, extension = item.name.rpartition("/")[2].partition(".")
         if item.modified < old and len(digest) == DIGITS and extension in names:
             candidates.append((digest, names[extension]))
-    return [item for batch in batches(candidates) for item in _without_row(tenant, batch)]
+    return [item for chunk in chunks(candidates) for item in _without_row(tenant, chunk)]
 
 
-def _without_row(tenant: TenantRef, batch: Sequence[Object]) -> list[Object]:
-    needed = _needed(tenant, {digest for digest, _ in batch})
-    return [item for item in batch if item[0] not in needed]
+def _without_row(tenant: TenantRef, chunk: Sequence[Object]) -> list[Object]:
+    needed = _needed(tenant, {digest for digest, _ in chunk})
+    return [item for item in chunk if item[0] not in needed]
 
 
 def _needed(tenant: TenantRef, digests: set[str]) -> set[str]:
@@ -194,8 +194,8 @@ def _strays(tenant: TenantRef) -> list[str]:
         voice_id = _hex_id(item.name.split("/")[2])
         if voice_id is not None and item.modified < old:
             by_voice.setdefault(voice_id, []).append(item.name)
-    for batch in batches(list(by_voice)):
-        for voice_id in ClonedVoice.objects.filter(id__in=batch).values_list("id", flat=True):
+    for chunk in chunks(list(by_voice)):
+        for voice_id in ClonedVoice.objects.filter(id__in=chunk).values_list("id", flat=True):
             del by_voice[voice_id]
     return [name for names in by_voice.values() for name in names]
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Greatest
 from synth import cards, wiring
 from synth.keys import rendition_key, segment_key, spoken_by
 from synth.models import Entry, PurgeNumber, Rendering, RenderingPart
-from synth.models.batches import batches
+from synth.models.chunks import chunks
 from synth.models.clock import database_now
 from synth.models.prepared import prepared_rows
 from synth.service.catalogue import LONG_AGO
@@ -148,8 +148,8 @@ def holds_purged(tenant: TenantRef, rendering: Rendering) -> bool:
     """Whether a sentence of it is no longer what the catalogue has: a purge came while it was made."""
     made = dict(RenderingPart.objects.filter(rendering=rendering).order_by().values_list("key", "digest"))
     live: dict[str, str] = {}
-    for batch in batches(sorted(made)):
-        rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.SEGMENT, key__in=batch)
+    for chunk in chunks(sorted(made)):
+        rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.SEGMENT, key__in=chunk)
         live |= dict(rows.order_by().values_list("key", "digest"))
     return live != made
 
@@ -179,8 +179,8 @@ def _changed_since(tenant: TenantRef, known: int, latest: int) -> tuple[list[str
 
 def _with_keys(tenant: TenantRef, keys: set[str]) -> list[tuple[UUID, str, str]]:
     found: list[tuple[UUID, str, str]] = []
-    for batch in batches(sorted(keys)):
-        rows = Entry.objects.filter(tenant_id=tenant.id, kind__in=Entry.Kind.values, key__in=batch)
+    for chunk in chunks(sorted(keys)):
+        rows = Entry.objects.filter(tenant_id=tenant.id, kind__in=Entry.Kind.values, key__in=chunk)
         found += rows.order_by().values_list("id", "digest", "format")
     return found
 
@@ -188,7 +188,7 @@ def _with_keys(tenant: TenantRef, keys: set[str]) -> list[tuple[UUID, str, str]]
 def _bury(tenant: TenantRef, ids: Sequence[UUID], number: int) -> None:
     """What stays of a purged entry tells that there was one, and nothing of what it said."""
     now = database_now()
-    for batch in batches(ids):
-        Entry.objects.filter(tenant_id=tenant.id, id__in=batch).update(
+    for chunk in chunks(ids):
+        Entry.objects.filter(tenant_id=tenant.id, id__in=chunk).update(
             purged_at=now, purge_number=number, pinned=False, text="", spec=None, provenance={}
         )

@@ -22,7 +22,7 @@ from synth.models import (
     Synthesis,
     WebhookEvent,
 )
-from synth.models.batches import batches
+from synth.models.chunks import chunks
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import claimable
@@ -144,8 +144,8 @@ def _not_told() -> list[str]:
     lately = Job.objects.filter(created_at__gt=now - LOOKED_BACK, ended_at__lt=now - LONG_AFTER, state__in=ENDED)
     named = lately.filter(callback__isnull=False).order_by().values_list("id", flat=True)
     by_subject = {public_id("job", job_id): str(job_id) for job_id in named}
-    for batch in batches(list(by_subject)):
-        for subject in WebhookEvent.objects.filter(subject__in=batch).values_list("subject", flat=True):
+    for chunk in chunks(list(by_subject)):
+        for subject in WebhookEvent.objects.filter(subject__in=chunk).values_list("subject", flat=True):
             by_subject.pop(subject, None)
     return list(by_subject.values())
 

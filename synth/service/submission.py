@@ -17,7 +17,7 @@ from synth.cache.policy import Retention
 from synth.errors import SpeechFailed, TooManyJobs
 from synth.keys import references_of, segment_key
 from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
-from synth.models.batches import batches
+from synth.models.chunks import chunks
 from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.callbacks import Callback
@@ -188,8 +188,8 @@ def _join_syntheses(tenant: TenantRef, rows: Sequence[Synthesis]) -> dict[str, S
         with transaction.atomic():  # a savepoint: its end lets go of the locks
             Synthesis.objects.bulk_create(rows, ignore_conflicts=True, batch_size=200)
             found: dict[str, Synthesis] = {}
-            for batch in batches(flights):
-                open_now = Synthesis.objects.filter(tenant_id=tenant.id, flight__in=batch, state__in=OPEN)
+            for chunk in chunks(flights):
+                open_now = Synthesis.objects.filter(tenant_id=tenant.id, flight__in=chunk, state__in=OPEN)
                 found |= {row.flight: row for row in open_now.order_by("flight").select_for_update()}
             if len(found) == len(flights):
                 return found

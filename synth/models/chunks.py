@@ -6,5 +6,5 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def batches(items: Sequence[Item], size: int = 500) -> Iterable[Sequence[Item]]:
+def chunks(items: Sequence[Item], size: int = 500) -> Iterable[Sequence[Item]]:
     return (items[start : start + size] for start in range(0, len(items), size))
