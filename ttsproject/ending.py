@@ -10,9 +10,9 @@ ENDINGS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
 def dismiss_waiters_at_the_end() -> None:
-    """Beside the server's own handlers, which come later and take the place of any that were here before: Python
+    """Beside the server's own handlers, which come later and take the place of any that were here before.
 
-    writes the number of every signal to one file as well. That can be set in the main thread alone.
+    Python writes the number of every signal to one file as well. That can be set in the main thread alone.
     """
     if threading.current_thread() is not threading.main_thread():
         return

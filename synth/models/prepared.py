@@ -134,9 +134,9 @@ _inserts: dict[type[Model], _PreparedInsert] = {}
 
 
 def insert(row: Model) -> None:
-    """Write a new row, as `save(force_insert=True)` does, but without signals, and without its id where the database
+    """Write a new row, as `save(force_insert=True)` does, but without signals. Raises IntegrityError.
 
-    numbers the rows. Raises IntegrityError.
+    Where the database numbers the rows, the row is not told its number.
     """
     model = type(row)
     prepared = _inserts.get(model) or _inserts.setdefault(model, _PreparedInsert(model))

@@ -105,8 +105,9 @@ def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns:
 
 
 def left_behind(action_id: UUID | None) -> CurationAction | None:
-    """What an earlier try of this request made, whose process did not live to answer. A list is begun anew of which
-    not all lines were stored.
+    """What an earlier try of this request made, whose process did not live to answer.
+
+    A list of which not all lines were stored is begun anew.
     """
     if action_id is None:
         return None
@@ -138,9 +139,9 @@ def actions_wait() -> bool:
 
 
 def drain_actions() -> None:
-    """Give every open action one portion after the other, for some seconds; what waits for jobs is left to the next
+    """Give every open action one portion after the other, for some seconds.
 
-    bell, so that no thread of an io worker waits.
+    What waits for jobs is left to the next bell, so that no thread of an io worker waits.
     """
     wiring.doorbell().answered(CURATION)
     ends_at = time.monotonic() + DRAIN_SECONDS

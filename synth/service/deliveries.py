@@ -1,7 +1,6 @@
-"""What becomes of deliveries: every try is recorded, the next one is set or given up, and endpoints that stay away are
-disabled.
+"""What becomes of deliveries: every try is noted, the next one set or given up; who stays away is told nothing more.
 
-`sending.py` records; doors call `replay`, `replay_failed` and `cancel_deliveries`.
+`sending.py` sends and calls `record`; `endpoints.py` replays and cancels. Which go next, `queue/deliveries.py` says.
 """
 
 import logging
@@ -76,10 +75,7 @@ def give_back(claim: WebhookDelivery) -> None:
 
 
 def replay(delivery: WebhookDelivery) -> bool:
-    """Send it (again) under the same id, with all its tries. False while it is being sent, and for an endpoint that is
-
-    disabled.
-    """
+    """Send it (again) under its id, with all its tries. False while it is being sent, and for a disabled endpoint."""
     return _queue_again(id=delivery.id, state__in=(State.QUEUED, *ENDED)) == 1
 
 

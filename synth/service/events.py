@@ -1,4 +1,4 @@
-"""Notes what tenants are to be told, in the transaction that makes it true. `deliveries.py` sends it."""
+"""Notes what tenants are to be told, in the transaction that makes it true. `routing.py` and `sending.py` tell them."""
 
 from typing import Any
 from uuid import UUID

@@ -64,9 +64,9 @@ _manners = _Manners()
 
 
 def drain_deliveries(worker: Worker) -> None:
-    """Route events and send deliveries for about 10 s, then ring again. One round at a time in a process; who is rung
+    """Route events and send deliveries for about 10 s, then ring again.
 
-    meanwhile leaves word that there is more.
+    One round at a time in a process; who is rung meanwhile leaves word that there is more.
     """
     _rung.set()
     while _rung.is_set() and not stopping.is_set() and _sending.acquire(blocking=False):

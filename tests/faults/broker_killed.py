@@ -50,9 +50,9 @@ class Scene:
         self.longest = 0.0
 
     def kill(self, name: str, *, jobs: int, away: float, idle: bool) -> float:
-        """At a random moment of the work, or once there is none: then no worker comes across what is asked meanwhile
+        """At a random moment of the work, or once there is none; the seconds from the start until a worker spoke again.
 
-        before it hears a bell again. The seconds from the start until a worker spoke of that.
+        When there is none, no worker comes across what is asked meanwhile before it hears a bell again.
         """
         self._ask(f"before {name}", jobs)
         threading.Event().wait(self._dice.uniform(0, away))
