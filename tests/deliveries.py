@@ -1,13 +1,16 @@
 """Webhooks as they are after some sending, made without workers: endpoints, events and deliveries."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from django.utils import timezone
 
-from synth import service
+from synth import service, wiring
 from synth.models import DeliveryAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.states import OPEN
 from synth.service import EndpointOrder
+from synth.webhooks.signing import new_secret
 from tenants.ids import new_id, public_id
 from tests.world import Member
 
@@ -19,6 +22,16 @@ def endpoint(member: Member, url: str = URL, **changes: Any) -> WebhookEndpoint:
     WebhookEndpoint.objects.filter(id=row.id).update(**changes)
     row.refresh_from_db()
     return row
+
+
+def make_endpoint(member: Member, url: str, **columns: Any) -> WebhookEndpoint:
+    """At any URL: nothing checks it before something is sent there."""
+    secrets = [{"sealed": wiring.webhook_seal().seal(new_secret()), "until": None}]
+    return WebhookEndpoint.objects.create(tenant=member.tenant, url=url, **{"secrets": secrets, **columns})
+
+
+def secrets_of(endpoint: WebhookEndpoint) -> list[str]:
+    return [wiring.webhook_seal().open(kept["sealed"]) for kept in endpoint.secrets]
 
 
 def deliver(member: Member, url: str = URL, *, to: WebhookEndpoint | None = None, **columns: Any) -> WebhookDelivery:

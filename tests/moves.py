@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 import django
-import psycopg
 import pytest
 from django.apps import apps
 from django.db import connection
@@ -67,16 +64,7 @@ def of(machine: Any, moves: set[Move]) -> set[tuple[str, str]]:
 
 def watch(seeded: Seeded) -> MovesMade:
     """The database of a stack; call it before the stack's processes begin."""
-    return MovesMade(lambda statement: _ask(seeded.url, statement), seeded.url.partition(":")[0])
-
-
-def _ask(url: str, statement: str) -> list[tuple[Any, ...]]:
-    if url.startswith("postgresql"):
-        with psycopg.connect(url) as asked:
-            answer = asked.execute(statement)
-            return answer.fetchall() if answer.description else []
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as asked, asked:
-        return asked.execute(statement).fetchall()
+    return MovesMade(seeded.ask, seeded.url.partition(":")[0])
 
 
 def _machines() -> Any:

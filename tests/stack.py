@@ -114,7 +114,7 @@ class Stack:
         """API processes, each on a port of its own; addresses of audio name the first one's."""
         started = [self._start_api(env) for _ in range(count)]
         for child in started:
-            self._wait_for(child, partial(_answers, child))
+            self._wait_for(child, partial(answers, child))
         return started
 
     def engine_worker(self, count: int = 1, *, env: Mapping[str, str] | None = None) -> list[Child]:
@@ -258,7 +258,7 @@ class Stack:
             time.sleep(0.02)
 
 
-def _answers(api: Child) -> bool:
+def answers(api: Child) -> bool:
     try:
         return httpx.get(f"{api.url}/healthz", timeout=2, trust_env=False).status_code < 500
     except httpx.TransportError:

@@ -139,8 +139,7 @@ def scope_of(case: tuple[str, str]) -> str:
 
 @pytest.fixture
 def finished(owner: Caller) -> Finished:
-    """With an action, a voice and a webhook of the owner's, which have ids of their own."""
-    """With an action, a batch and a voice of the owner's, which have ids of their own."""
+    """With an action, a batch, a voice and a webhook of the owner's, which have ids of their own."""
     ClonedVoice.objects.create(
         tenant=owner.member.tenant,
         name="the owner's voice",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 import threading
 import time
 from collections.abc import Sequence
@@ -14,7 +13,6 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 import httpx
-import psycopg
 
 from tests.stack import Child, Stack
 
@@ -88,12 +86,7 @@ def post(client: httpx.Client, body: dict[str, Any]) -> Answer:
 
 def rows(stack: Stack, query: str) -> list[tuple[Any, ...]]:
     """What the database of a stack answers, asked directly."""
-    url = stack.seeded.url
-    if url.startswith("postgresql"):
-        with psycopg.connect(url) as connection:
-            return connection.execute(query).fetchall()
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as connection:
-        return connection.execute(query).fetchall()
+    return stack.seeded.ask(query)
 
 
 def number(stack: Stack, query: str) -> int:

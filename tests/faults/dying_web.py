@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.faults.asking import crowd, jobs_in, number, open_jobs, wait_until_all_end
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.ports import free_port
-from tests.stack import API_THREADS, Child, Stack, _answers
+from tests.stack import API_THREADS, Child, Stack, answers
 from ttsproject.launch import services
 
 
@@ -16,11 +16,11 @@ def play(make_stack: MakeStack, *, seed: int, deaths: int, apis: int) -> Figures
     stack.io_worker()
     stack.beat()
     stack.wait_for_engines()
-    doomed = [_dying_api(stack) for _ in range(apis)]
+    doomed = [dying_api(stack) for _ in range(apis)]
     asked = survived = 0
     while asked < deaths:
         for api in doomed:
-            stack.wait_until(lambda api=api: _answers(api), seconds=60, what="an API that comes back")
+            stack.wait_until(lambda api=api: answers(api), seconds=60, what="an API that comes back")
         bodies = [{"text": f"Job {asked + at} of seed {seed}.", "wait": 0} for at in range(apis)]
         survived += sum(answer.status != 0 for answer in crowd(stack, bodies, apis=doomed))
         asked += apis
@@ -35,7 +35,7 @@ def play(make_stack: MakeStack, *, seed: int, deaths: int, apis: int) -> Figures
     }
 
 
-def _dying_api(stack: Stack) -> Child:
+def dying_api(stack: Stack) -> Child:
     port = free_port()
     command = services.api(port, threads=API_THREADS)
     command[command.index("ttsproject.wsgi:application")] = "tests.faults.dying_wsgi:application"

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.faults.asking import crowd, jobs_in, wait_until_all_end
-from tests.moves import _ask
 from tests.stack import ROOT, Stack
 
 pytestmark = pytest.mark.stack
@@ -55,7 +54,7 @@ def test_it_tells_what_is_wrong_and_repairs_it(running: Stack) -> None:
     assert checks["scheduler"]["well"] or "s ago" in checks["scheduler"]["examples"][0]
 
     running.terminate(beat)  # it would repair some of this by itself
-    _ask(running.seeded.url, "UPDATE synth_job SET state = 'queued', ended_at = NULL")
+    running.seeded.ask("UPDATE synth_job SET state = 'queued', ended_at = NULL")
     audio = running.directory / "audio"
     sound = next(audio.rglob("*.flac"))
     orphan = sound.with_name(f"{sound.name[:2]}{'0' * 62}.flac")
@@ -67,7 +66,7 @@ def test_it_tells_what_is_wrong_and_repairs_it(running: Stack) -> None:
     assert checks["jobs left open"]["found"] == 3
     assert jobs_in(running, "succeeded") == 0
 
-    status, checks = doctor(running, "--deep", "--repair")
+    _, checks = doctor(running, "--deep", "--repair")
     assert wrong(checks) == set(), checks
     assert (checks["jobs left open"]["found"], jobs_in(running, "succeeded")) == (3, 3)
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 
 from tests.conftest import StackMaker
 from tests.faults.asking import crowd, number, runs_of
-from tests.faults.dying_web import _dying_api
-from tests.stack import Child, Stack, _answers
+from tests.faults.dying_web import dying_api
+from tests.stack import Child, Stack, answers
 
 pytestmark = pytest.mark.stack
 
@@ -33,7 +30,7 @@ def running(make_shared_stack: StackMaker) -> Stack:
 @pytest.fixture(scope="module")
 def doomed(running: Stack) -> Child:
     """An API process that dies once it has written a job."""
-    return _dying_api(running)
+    return dying_api(running)
 
 
 def jobs(stack: Stack) -> int:
@@ -48,14 +45,7 @@ def ask(stack: Stack, body: dict[str, Any], *, key: str) -> httpx.Response:
 
 
 def pass_the_leases(stack: Stack) -> None:
-    statement = "UPDATE synth_idempotentrequest SET lease_until = created_at WHERE status IS NULL"
-    url = stack.seeded.url
-    if url.startswith("postgresql"):
-        with psycopg.connect(url) as connection:
-            connection.execute(statement)
-        return
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as connection, connection:
-        connection.execute(statement)
+    stack.seeded.ask("UPDATE synth_idempotentrequest SET lease_until = created_at WHERE status IS NULL")
 
 
 @pytest.mark.parametrize("cache", ["use", "bypass"])
@@ -88,7 +78,7 @@ def test_a_storm_of_other_bodies_with_one_key_is_one_job(running: Stack, wait: i
 
 @pytest.mark.parametrize("cache", ["use", "bypass"])
 def test_a_killed_process_leaves_work_that_the_next_try_answers_with(running: Stack, doomed: Child, cache: str) -> None:
-    running.wait_until(lambda: _answers(doomed), seconds=60, what="the API that dies")
+    running.wait_until(lambda: answers(doomed), seconds=60, what="the API that dies")
     before, text = jobs(running), f"Its process dies with {cache}."
     body = {"text": text, "wait": 60, "cache": cache}
     (lost,) = crowd(running, [body], apis=[doomed], key=f"dies-{cache}")

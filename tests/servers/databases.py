@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from tests.servers.postgres import PostgresServer
 
@@ -28,6 +33,15 @@ class Seeded:
     stranger: str
     spares: tuple[str, ...]
     server: PostgresServer | None = None
+
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run one statement directly, and keep what it changed; the rows that it gives."""
+        if self.url.startswith("postgresql"):
+            with psycopg.connect(self.url) as asked:
+                answer = asked.execute(statement)
+                return answer.fetchall() if answer.description else []
+        with closing(sqlite3.connect(self.url.removeprefix("sqlite:///"), timeout=20)) as asked, asked:
+            return asked.execute(statement).fetchall()
 
 
 class SeededDatabases:

@@ -15,7 +15,7 @@ from synth.queue.deliveries import AT_ONCE, Room, claim_deliveries, deliveries_d
 from synth.service.deliveries import Try, record
 from synth.service.events import note_event
 from synth.service.routing import route_events
-from tests.synth.deliveries.endpoints import make_endpoint
+from tests.deliveries import make_endpoint
 from tests.synth.queue.desk import at_once
 
 pytestmark = pytest.mark.django_db

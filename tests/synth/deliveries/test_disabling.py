@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from datetime import timedelta
 
 import pytest
@@ -15,6 +14,7 @@ from synth.models.states import State
 from synth.service.deliveries import cancel_deliveries, replay
 from synth.service.events import note_event
 from tests.servers.inbox import Reply
+from tests.servers.receiver import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -32,10 +32,7 @@ def operators(settings):
 
 def the_mail() -> str:
     """It is sent by a thread of its own."""
-    ends_at = time.monotonic() + 30
-    while not mail.outbox:
-        assert time.monotonic() < ends_at, "no mail came"
-        time.sleep(0.02)
+    assert wait_until(lambda: bool(mail.outbox)), "no mail came"
     return mail.outbox[0].subject
 
 

@@ -15,7 +15,7 @@ from synth.service.expiring import forget_events
 from synth.service.routing import route_events
 from synth.service.sweeping import sweep
 from tenants.ids import first_id_at, new_id
-from tests.synth.deliveries.endpoints import make_endpoint
+from tests.deliveries import make_endpoint
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from synth.models.states import State
 from synth.service.deliveries import replay, replay_failed
 from tests.servers.inbox import Reply
 from tests.servers.ports import free_port
-from tests.synth.deliveries.endpoints import make_endpoint, secrets_of
+from tests.deliveries import make_endpoint, secrets_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from synth.models.states import State
 from synth.models.webhook import EventType
 from synth.service.events import note_event
 from synth.service.routing import route_events
-from tests.synth.deliveries.endpoints import make_endpoint
+from tests.deliveries import make_endpoint
 from tests.synth.queue.desk import at_once
 
 pytestmark = pytest.mark.django_db

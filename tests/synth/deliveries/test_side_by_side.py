@@ -17,6 +17,7 @@ from synth.queue.shutdown import ShutdownFlag
 from synth.service import sending
 from synth.service.sending import drain_deliveries
 from tests.servers.inbox import Inbox, Reply
+from tests.servers.receiver import wait_until
 from tests.synth.deliveries.conftest import WORKER
 from tests.synth.queue.desk import at_once
 
@@ -94,7 +95,7 @@ def test_a_round_that_is_over_waits_for_nobody_at_the_others_cost(
     tell(first)
 
     def late() -> None:
-        _until(lambda: hanging.received)
+        _until_it_came(hanging)
         threading.Event().wait(1.0)
         tell(second)
 
@@ -109,7 +110,7 @@ def test_events_that_come_while_others_are_sent_go_out_in_the_same_round(committ
     tell(first)
 
     def late() -> None:
-        _until(lambda: slow.received)
+        _until_it_came(slow)
         tell(second)
 
     assert [each for each in at_once([lambda: drain_deliveries(WORKER), late]) if each is not None] == []
@@ -123,7 +124,7 @@ def test_who_is_rung_meanwhile_leaves_word_and_goes(committed_world, receive, en
     took = []
 
     def rung_again() -> None:
-        _until(lambda: inbox.received)
+        _until_it_came(inbox)
         began = time.monotonic()
         drain_deliveries(WORKER)
         took.append((time.monotonic() - began, len(WebhookDelivery.objects.filter(state=State.RUNNING))))
@@ -165,7 +166,7 @@ def test_a_worker_that_is_told_to_stop_records_what_is_under_way_and_takes_no_mo
         tell(endpoint)
 
     def stop() -> None:
-        _until(lambda: inbox.received)
+        _until_it_came(inbox)
         stopping.set()
 
     at_once([lambda: drain_deliveries(WORKER), stop])
@@ -181,7 +182,7 @@ def test_what_takes_too_long_at_a_shutdown_is_given_back(committed_world, receiv
     event = tell(endpoint_of(committed_world.owner, inbox))
 
     def stop() -> None:
-        _until(lambda: inbox.received)
+        _until_it_came(inbox)
         stopping.set()
 
     at_once([lambda: drain_deliveries(WORKER), stop])
@@ -226,8 +227,5 @@ def _end(attempt: DeliveryAttempt) -> float:
     return attempt.sent_at.timestamp() + attempt.seconds
 
 
-def _until(true: object, *, seconds: float = 30.0) -> None:
-    ends_at = time.monotonic() + seconds
-    while not true():  # type: ignore[operator]
-        assert time.monotonic() < ends_at
-        threading.Event().wait(0.02)
+def _until_it_came(inbox: Inbox) -> None:
+    assert wait_until(lambda: bool(inbox.received))

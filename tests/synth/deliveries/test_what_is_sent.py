@@ -16,7 +16,7 @@ from synth.models.states import State
 from synth.service.payloads import MOST_BYTES, body_of
 from synth.webhooks.signing import new_secret
 from tests.synth.admin.rows import ENGLISH, make_work
-from tests.synth.deliveries.endpoints import secrets_of
+from tests.deliveries import secrets_of
 
 pytestmark = pytest.mark.django_db
 

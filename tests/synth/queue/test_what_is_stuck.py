@@ -55,7 +55,7 @@ def breaks(name: str) -> Callable[[Break], Break]:
 
 
 def age(rows: Any, **columns: Any) -> None:
-    rows.objects.update(**{name: database_now() - HOURS_AGO for name in ("created_at",)}, **columns)
+    rows.objects.update(created_at=database_now() - HOURS_AGO, **columns)
 
 
 @breaks("complete renderings")
