@@ -15,8 +15,8 @@ from synth.queue.claim import Worker
 from synth.service import sending
 from synth.service.events import note_event
 from synth.service.sending import drain_deliveries
-from tests.servers.inbox import Delivered, Inbox, Reply
 from tests.deliveries import make_endpoint
+from tests.servers.inbox import Delivered, Inbox, Reply
 from tests.world import Member, World, make_world, world  # noqa: F401 - a fixture
 
 WORKER = Worker("sender", lease=15)

@@ -15,8 +15,8 @@ from synth.models import Job, WebhookDelivery
 from synth.models.states import State
 from synth.service.payloads import MOST_BYTES, body_of
 from synth.webhooks.signing import new_secret
-from tests.synth.admin.rows import ENGLISH, make_work
 from tests.deliveries import secrets_of
+from tests.synth.admin.rows import ENGLISH, make_work
 
 pytestmark = pytest.mark.django_db
 
