@@ -18,7 +18,11 @@ from tenants.errors import InvalidRequest
 
 scalars = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-values = st.recursive(scalars | texts, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner))
+values = st.recursive(
+    scalars | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -37,7 +41,11 @@ def read(text: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 @settings(deadline=None)
-@given(st.dictionaries(texts.filter(lambda name: name != "items"), values), st.lists(values), st.randoms())
+@given(
+    st.dictionaries(texts.filter(lambda name: name != "items"), values, max_size=4),
+    st.lists(values, max_size=6),
+    st.randoms(),
+)
 def test_it_reads_what_is_there(others: dict[str, Any], items: list[Any], random: Any) -> None:
     pairs = [*others.items(), ("items", items)]
     random.shuffle(pairs)
@@ -45,7 +53,7 @@ def test_it_reads_what_is_there(others: dict[str, Any], items: list[Any], random
 
 
 @settings(deadline=None)
-@given(st.dictionaries(texts, values, min_size=1), st.data())
+@given(st.dictionaries(texts, values, min_size=1, max_size=4), st.data())
 def test_half_of_it_is_no_json(body: dict[str, Any], data: Any) -> None:
     text = json.dumps({**body, "items": []}, ensure_ascii=False)
     cut = data.draw(st.integers(0, len(text) - 1))
