@@ -22,7 +22,13 @@ def finished_answer(spoken: Speech, visit: Visit, asked: SpeechRequest) -> Answe
     if asked.delivery is Delivery.BINARY:
         assert spoken.stored is not None  # noqa: S101
         assert spoken.audio is not None  # noqa: S101
-        members = {"id": spoken.id, "characters": asked.characters, "cache": spoken.cache_status, "age": spoken.age}
+        members = {
+            "id": spoken.id,
+            "characters": asked.characters,
+            "cache": spoken.cache_status,
+            "age": spoken.age,
+            "time_stretched": asked.spec.output.duration is not None,
+        }
         return binary_answer(members, spoken.stored, spoken.audio, visit)
     body = speech_body(
         spoken, visit.snapshot.tenant, spec=asked.spec, delivery=asked.delivery, request_id=visit.request_id
