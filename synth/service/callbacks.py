@@ -1,11 +1,14 @@
 """Whom a request wants told of its end: `callback`, an endpoint's id or an address that one of them vouches for."""
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
+from synth import wiring
 from synth.fields import Fields
 from synth.models import WebhookEndpoint
+from synth.webhooks.addresses import ForbiddenAddress
 from tenants.errors import untranslated as _
 from tenants.ids import parse_id
 from tenants.types import TenantRef
@@ -31,11 +34,20 @@ def callback_of(tenant: TenantRef, text: str) -> Callback | None:
     allowing = WebhookEndpoint.objects.filter(tenant_id=tenant.id, any_path=True, status=WebhookEndpoint.Status.ENABLED)
     for endpoint in allowing.order_by("created_at", "id"):
         if _origin_of(urlsplit(endpoint.url)) == origin:
+            _refuse_unsendable(text)
             return Callback(endpoint.id, text)
     message = _(
         "No enabled webhook endpoint allows callbacks to other paths of %(origin)s: name an endpoint by its id."
     )
     raise _refusal("callback_not_allowed", message, origin="{}://{}:{}".format(*origin))
+
+
+def _refuse_unsendable(url: str) -> None:
+    """What is refused at every try would count as failures of the endpoint that vouches for it."""
+    try:
+        wiring.webhook_policy().check_url(url)
+    except ForbiddenAddress as refused:
+        raise _refusal(refused.code, refused.message, **refused.params) from refused
 
 
 def _endpoint(tenant: TenantRef, text: str) -> WebhookEndpoint:
@@ -66,7 +78,7 @@ def _origin_of(parts: SplitResult) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
 
 
-def _refusal(code: str, message: str, **params: str) -> Exception:
+def _refusal(code: str, message: str, **params: Any) -> Exception:
     problems = Fields({})
     problems.refuse("callback", code, message, **params)
     return problems.problem()
