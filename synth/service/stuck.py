@@ -191,13 +191,16 @@ def _not_stored() -> QuerySet[ClonedVoice]:
 
 
 def _not_answered() -> QuerySet[IdempotentRequest]:
-    return IdempotentRequest.objects.filter(status=None, lease_until__lt=database_now() - LEFT_AFTER)
+    """But those that have left something: it bears their id, by which an equal request finds it for a day."""
+    old = IdempotentRequest.objects.filter(status=None, lease_until__lt=database_now() - LEFT_AFTER)
+    left = (Job.objects.filter(id=OuterRef("id")), CurationAction.objects.filter(id=OuterRef("id")))
+    return old.filter(*(~Exists(rows) for rows in left)).order_by("created_at")
 
 
 def _forget_not_answered() -> None:
     """Its next equal request would have carried it out anew; nobody sends it any more."""
     old = list(_not_answered().values_list("id", flat=True)[:BATCH])
-    IdempotentRequest.objects.filter(id__in=old, status=None).delete()
+    _not_answered().filter(id__in=old).order_by().delete()
 
 
 EVERY_ROUND = (
