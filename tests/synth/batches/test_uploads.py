@@ -231,6 +231,11 @@ def test_characters_that_postgresql_does_not_store(owner: Sender):
     assert owner.how("Hello.") != "miss"
 
 
+def test_nor_within_what_is_said_of_a_text(owner: Sender):
+    said = {"pronunciations": [{"text": "H\0m", "alias": "Home\0"}], "emotion": {"text": "gla\0d"}}
+    assert owner.counts(owner.send(item("Hm.", voice="actor/actor_a", **said))) == {"total": 1, "waiting": 1}
+
+
 @pytest.mark.parametrize(
     ("kind", "beginning", "one", "end"),
     [
