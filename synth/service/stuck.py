@@ -30,7 +30,7 @@ from synth.queue.claim import claimable
 from synth.queue.wakeup import announce
 from synth.service.check import Check
 from synth.service.endings import Failure, cancel_forsaken, cancel_job, cancel_unneeded, fail_renderings, hand_on
-from synth.service.telling import tell_of
+from synth.service.telling import KINDS, tell_of
 from synth.service.voices import STORED_WITHIN, give_up_unstored
 from synth.service.warming import LOADED_WITHIN, fail_unloaded
 from tenants.ids import public_id
@@ -146,7 +146,8 @@ def _not_told() -> list[str]:
     named = lately.filter(callback__isnull=False).order_by().values_list("id", flat=True)
     by_subject = {public_id("job", job_id): str(job_id) for job_id in named}
     for batch in batches(list(by_subject)):
-        for subject in WebhookEvent.objects.filter(subject__in=batch).values_list("subject", flat=True):
+        told = WebhookEvent.objects.filter(type__in=KINDS.values(), subject__in=batch)  # as their index has it
+        for subject in told.order_by().values_list("subject", flat=True):
             by_subject.pop(subject, None)
     return list(by_subject.values())
 
