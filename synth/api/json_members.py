@@ -42,18 +42,20 @@ class Members:
         self._has_begun = self._in_string = self._in_escape = False
         self._depth = 0
         self._in_streamed = self._after_streamed = False
-        self._is_first = True
+        self._is_first, self._has_bracket = True, False
         self._raw, self._is_too_large = bytearray(), False
         self.has_streamed = False
 
     def others(self) -> dict[str, Any]:
         """The members but the streamed one, which is only looked through."""
         found: dict[str, Any] = {}
+        size = 0
         for is_element, raw in self._pieces():
             if not is_element:
-                member = _parsed(None if raw is None else b"{%b}" % raw)
+                size += len(raw or b"")
+                member = _parsed(None if raw is None or size > self._most else b"{%b}" % raw)
                 if isinstance(member, Unreadable):
-                    raise _not_valid(member.reason or "a member is too large")
+                    raise _not_valid(member.reason or "its members are too large")
                 found |= member
         return found
 
@@ -69,7 +71,10 @@ class Members:
             start = 0
             for at, byte in self._structure(chunk):
                 if byte in b"[{":
-                    if self._opens(byte, chunk[start:at]):
+                    self._depth += 1
+                    # Only the first bracket of a piece: to copy what is ahead of each one takes minutes.
+                    may_begin, self._has_bracket = not self._has_bracket, True
+                    if may_begin and self._begins(byte, chunk[start:at]):
                         start = at + 1
                 elif self._depth == (2 if self._in_streamed else 1):
                     self._keep(chunk[start:at])
@@ -95,9 +100,8 @@ class Members:
             else:
                 yield found.start(), found[0]
 
-    def _opens(self, byte: bytes, ahead: bytes) -> bool:
-        """Go one deeper; whether that is where pieces begin: in the object itself, or in the streamed array."""
-        self._depth += 1
+    def _begins(self, byte: bytes, ahead: bytes) -> bool:
+        """Whether this bracket is where pieces begin: that of the object itself, or of the streamed array."""
         before = bytes(self._raw) + ahead
         if self._depth == 1:
             if self._has_begun or before.strip():
@@ -107,7 +111,7 @@ class Members:
             self._in_streamed = self.has_streamed = True
         else:
             return False
-        self._is_first = True
+        self._is_first, self._has_bracket = True, False
         self._raw.clear()
         return True
 
@@ -121,7 +125,7 @@ class Members:
         if closes and byte != (b"]" if is_element else b"}"):
             raise _not_valid("a bracket closes another one")
         self._raw, self._is_too_large = bytearray(), False
-        self._is_first = self._after_streamed = False
+        self._is_first = self._after_streamed = self._has_bracket = False
         if closes:
             self._depth -= 1
             self._in_streamed, self._after_streamed = False, is_element

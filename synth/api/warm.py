@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from hashlib import sha256
 from typing import Any
 
@@ -109,7 +110,8 @@ class Warmings(APIView):
 
 
 def _digest_of(lines: list[Any]) -> bytes:
+    """Not by orjson, which reads a depth, and takes from a cell a number, that it does not write."""
     digest = sha256()
     for line in lines:
-        digest.update(orjson.dumps(line) + b"\n")
+        digest.update(json.dumps(line).encode() + b"\n")
     return digest.digest()

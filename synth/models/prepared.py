@@ -45,6 +45,26 @@ class Parameter(Expression):
         return "%s", (self,)
 
 
+class Word(Expression):
+    """One of the statement's own words, such as the name of a state: not sent beside it, as values are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:  # noqa: ARG002
+        return _quoted(self.text), ()
+
+
+def words(texts: Sequence[str]) -> list[Word]:
+    """For `state__in` of queries that are written anew each time: see `_spelt_out`."""
+    return [Word(text) for text in texts]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''").replace("%", "%%") + "'"
+
+
 class _Written(Generic[Statement]):
     """What all kinds share: one written statement for each connection."""
 
@@ -172,7 +192,7 @@ def _spelt_out(sql: str, parameters: Sequence[Any]) -> tuple[str, Sequence[Any]]
             return place[0]
         item = next(left)
         if isinstance(item, str):
-            return "'" + item.replace("'", "''").replace("%", "%%") + "'"
+            return _quoted(item)
         kept.append(item)
         return "%s"
 

@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 
 from synth.models import DeliveryAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
+from synth.models.prepared import words
 from synth.models.states import OPEN, State
 from synth.queue.claim import Worker
 
@@ -69,19 +70,22 @@ def cancel_open(endpoints: Iterable[UUID]) -> int:
     return waiting.update(state=State.CANCELED, ended_at=database_now())
 
 
+def _open() -> QuerySet[WebhookDelivery]:
+    """In the words of the condition of its indexes, or SQLite looks through all that was ever sent to an endpoint."""
+    return WebhookDelivery.objects.filter(state__in=words(OPEN))
+
+
 def _ready(now: datetime) -> QuerySet[WebhookDelivery]:
     """What is due, and follows nothing of its subject that this endpoint has not got yet."""
-    mine = WebhookDelivery.objects.filter(
-        endpoint_id=OuterRef("endpoint_id"), subject=OuterRef("subject"), state__in=OPEN
-    )
+    mine = _open().filter(endpoint_id=OuterRef("endpoint_id"), subject=OuterRef("subject"))
     before = Q(created_at__lt=OuterRef("created_at")) | Q(created_at=OuterRef("created_at"), id__lt=OuterRef("id"))
-    return WebhookDelivery.objects.filter(~Exists(mine.filter(before)), state__in=OPEN, not_before__lte=now)
+    return _open().filter(~Exists(mine.filter(before)), not_before__lte=now)
 
 
 def _running(now: datetime, worker: Worker) -> QuerySet[WebhookDelivery]:
     """Under a lease. Whatever waits for longer than that is passed over in the index."""
     latest = now + timedelta(seconds=2 * worker.lease)
-    return WebhookDelivery.objects.filter(state=State.RUNNING, not_before__gt=now, not_before__lte=latest)
+    return _open().filter(state=State.RUNNING, not_before__gt=now, not_before__lte=latest)
 
 
 def _choose(worker: Worker, room: Room) -> list[UUID]:

@@ -69,8 +69,9 @@ class ItemReader:
         said = {**self._defaults, **{name: value for name, value in payload.items() if value is not None}}
         request_of(said, self._snapshot)
         self._seen.add(custom_id)
-        # The speaker leaves NULs of a text out; PostgreSQL stores none.
-        return said | {"text": said["text"].replace("\0", "")}
+        # The speaker leaves NULs out, of a text as of an instruction; PostgreSQL stores none.
+        stored: dict[str, Any] = _without_nul(said)
+        return stored
 
 
 def request_of(payload: Mapping[str, Any], snapshot: Snapshot) -> SpeechRequest:

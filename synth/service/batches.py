@@ -79,13 +79,13 @@ def _store(batch: CurationAction, tenant: TenantRef, items: Iterable[Item], read
     """Lines of all items; how many there are, and how many of them were refused."""
     total = refused = unread = 0
     remaining = iter(items)
-    while some := list(islice(remaining, STORED_AT_ONCE)):
-        total += len(some)
+    # Judged one by one: a payload that is refused may take twenty times the memory of its bytes.
+    while judged := [(reader.read(item), item.problem) for item in islice(remaining, STORED_AT_ONCE)]:
+        total += len(judged)
         _refuse_number(total)
-        unread += sum(item.problem is not None for item in some)
-        judged = [reader.read(item) for item in some]
-        refused += sum(bool(item.error_code) for item in judged)
-        CurationLine.objects.bulk_create([_line(batch, tenant, item) for item in judged])
+        unread += sum(problem is not None for _item, problem in judged)
+        refused += sum(bool(item.error_code) for item, _problem in judged)
+        CurationLine.objects.bulk_create([_line(batch, tenant, item) for item, _problem in judged])
     if not total:
         _refuse_number(total)
     if unread == total:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
+from synth import wiring
 from synth.fields import refusal
 from synth.models import WebhookEndpoint
-from synth.webhooks.addresses import DEFAULT_PORTS
+from synth.webhooks.addresses import DEFAULT_PORTS, ForbiddenAddress
 from tenants.errors import untranslated as _
 from tenants.ids import parse_id
 from tenants.types import TenantRef
@@ -30,11 +31,20 @@ def callback_of(tenant: TenantRef, text: str) -> Callback | None:
     allowing = WebhookEndpoint.objects.filter(tenant_id=tenant.id, any_path=True, status=WebhookEndpoint.Status.ENABLED)
     for endpoint in allowing.order_by("created_at", "id"):
         if _origin_of(urlsplit(endpoint.url)) == origin:
+            _refuse_unsendable(text)
             return Callback(endpoint.id, text)
     message = _(
         "No enabled webhook endpoint allows callbacks to other paths of %(origin)s: name an endpoint by its id."
     )
     raise refusal("callback", "callback_not_allowed", message, origin="{}://{}:{}".format(*origin))
+
+
+def _refuse_unsendable(url: str) -> None:
+    """What is refused at every try would count as failures of the endpoint that vouches for it."""
+    try:
+        wiring.webhook_policy().check_url(url)
+    except ForbiddenAddress as refused:
+        raise refusal("callback", refused.code, refused.message, **refused.params) from refused
 
 
 def _endpoint(tenant: TenantRef, text: str) -> WebhookEndpoint:

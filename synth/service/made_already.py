@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db import transaction
 
 from synth import codec
+from synth.cache.misses import likeness
 from synth.models import Entry, Job, Rendering
 from synth.models.clock import database_now
 from synth.models.prepared import insert
@@ -34,7 +35,7 @@ def note_made(
     """A job that ends as it begins. Its usage is the caller's to write."""
     now = database_now()
     with transaction.atomic():
-        rendering = _rendering_of(entry) or _rendering_without_sentences(request, entry, now=now)
+        rendering = _rendering_of(request, entry) or _rendering_without_sentences(request, entry, now=now)
         job = create_job(
             caller,
             request,
@@ -52,9 +53,10 @@ def note_made(
     return job
 
 
-def _rendering_of(entry: Entry) -> Rendering | None:
-    """The one that made the entry: it knows its sentences."""
-    made = Rendering.objects.filter(tenant_id=entry.tenant_id, key=entry.key, state=State.SUCCEEDED)
+def _rendering_of(request: SpeechRequest, entry: Entry) -> Rendering | None:
+    """The one that made the entry: it knows its sentences. Its likeness is what an index finds it by."""
+    alike = Rendering.objects.filter(tenant_id=entry.tenant_id, likeness=likeness(request.spec))
+    made = alike.filter(key=entry.key, state=State.SUCCEEDED)
     return made.filter(digest=entry.digest, entry_id=entry.id).order_by("-created_at").first()
 
 
@@ -68,6 +70,7 @@ def _rendering_without_sentences(request: SpeechRequest, entry: Entry, *, now: d
         state=State.SUCCEEDED,
         ended_at=now,
         entry_id=entry.id,
+        likeness=likeness(request.spec),
         **{name: getattr(entry, name) for name in SOUND},
     )
     insert(rendering)

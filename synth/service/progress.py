@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, F
 
-from synth.models import CurationAction, CurationLine, EventType, Job
+from synth.models import CurationAction, CurationLine, EventType, Job, Rendering
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.service.endings import cancel_job
@@ -70,7 +70,12 @@ def cancel_batch(batch: CurationAction) -> None:
         return
     lines = CurationLine.objects.filter(action=batch)
     lines.filter(outcome=Outcome.WAITING).update(outcome=Outcome.CANCELED)
-    for line in list(lines.filter(outcome=Outcome.OPEN).order_by("number").select_for_update()):
+    begun = list(lines.filter(outcome=Outcome.OPEN).order_by("number").select_for_update())
+    # All of their renderings at first, in the order of everybody else: not in that of the lines.
+    jobs = Job.objects.filter(id__in=[line.job_id for line in begun if line.job_id])
+    renderings = Rendering.objects.select_for_update().filter(id__in=jobs.values("rendering_id"))
+    list(renderings.order_by("id").values_list("id", flat=True))
+    for line in begun:
         job = cancel_job(TenantRef(line.tenant_id), line.job_id) if line.job_id else None
         if job is None:  # its worker will find it canceled, and cancel the job
             end_line(batch, line, Outcome.CANCELED)

@@ -18,6 +18,7 @@ from synth.models import Entry, PurgeNumber, Rendering, RenderingPart
 from synth.models.chunks import chunks
 from synth.models.clock import database_now
 from synth.models.prepared import prepared_rows
+from synth.models.states import OPEN
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
 from synth.service.submission import segments_of
@@ -145,8 +146,12 @@ def purged_since(tenant: TenantRef, since: datetime) -> tuple[int, bool]:
 
 
 def holds_purged(tenant: TenantRef, rendering: Rendering) -> bool:
-    """Whether a sentence of it is no longer what the catalogue has: a purge came while it was made."""
-    made = dict(RenderingPart.objects.filter(rendering=rendering).order_by().values_list("key", "digest"))
+    """Whether a sentence of it is no longer what the catalogue has: a purge came while it was made.
+
+    One that is still on its way to storage is not in the catalogue yet, and no purge can have been about it.
+    """
+    parts = RenderingPart.objects.filter(rendering=rendering).exclude(synthesis__state__in=OPEN)
+    made = dict(parts.order_by().values_list("key", "digest"))
     live: dict[str, str] = {}
     for chunk in chunks(sorted(made)):
         rows = Entry.objects.filter(tenant_id=tenant.id, kind=Entry.Kind.SEGMENT, key__in=chunk)

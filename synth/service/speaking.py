@@ -209,7 +209,7 @@ def remake(caller: Caller, speech_id: str) -> StoredAudio:
 
     Raises NotFound when nothing says how, SpeechFailed, and ServiceUnavailable while it is not done.
     """
-    rendering = _rendering_of(caller.tenant, speech_id)
+    rendering = rendering_of(caller.tenant, speech_id)
     if rendering is None:
         raise NotFound
     expire_entry(caller.tenant, Entry.Kind.RENDITION, rendering.key, digests=[rendering.digest])
@@ -243,7 +243,8 @@ def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
     return stored
 
 
-def _rendering_of(tenant: TenantRef, speech_id: str) -> Rendering | None:
+def rendering_of(tenant: TenantRef, speech_id: str) -> Rendering | None:
+    """Of a job its own; of an entry the one that made it last."""
     rows = Rendering.objects.filter(tenant_id=tenant.id)
     job_id, entry_id = parse_id("job", speech_id), parse_id("ent", speech_id)
     if job_id is not None:

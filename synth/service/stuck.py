@@ -29,7 +29,7 @@ from synth.queue.claim import claimable
 from synth.queue.wakeup import announce
 from synth.service.check import Check
 from synth.service.endings import Failure, cancel_forsaken, cancel_job, cancel_unneeded, fail_renderings, hand_on
-from synth.service.speech_events import tell_of
+from synth.service.speech_events import KINDS, tell_of
 from synth.service.voices import give_up_unstored, unstored
 from synth.service.warming import fail_unloaded, unloaded
 from tenants.ids import public_id
@@ -145,7 +145,8 @@ def _not_told() -> list[str]:
     named = lately.filter(callback__isnull=False).order_by().values_list("id", flat=True)
     by_subject = {public_id("job", job_id): str(job_id) for job_id in named}
     for chunk in chunks(list(by_subject)):
-        for subject in WebhookEvent.objects.filter(subject__in=chunk).values_list("subject", flat=True):
+        told = WebhookEvent.objects.filter(type__in=KINDS.values(), subject__in=chunk)  # as their index has it
+        for subject in told.order_by().values_list("subject", flat=True):
             by_subject.pop(subject, None)
     return list(by_subject.values())
 
@@ -182,13 +183,16 @@ def _end_lines_of_ended() -> None:
 
 
 def _not_answered() -> QuerySet[IdempotentRequest]:
-    return IdempotentRequest.objects.filter(status=None, lease_until__lt=database_now() - LEFT_AFTER)
+    """But those that have left something: it bears their id, by which an equal request finds it for a day."""
+    old = IdempotentRequest.objects.filter(status=None, lease_until__lt=database_now() - LEFT_AFTER)
+    left = (Job.objects.filter(id=OuterRef("id")), CurationAction.objects.filter(id=OuterRef("id")))
+    return old.filter(*(~Exists(rows) for rows in left)).order_by("created_at")
 
 
 def _forget_not_answered() -> None:
     """Its next equal request would have carried it out anew; nobody sends it any more."""
     old = list(_not_answered().values_list("id", flat=True)[:BATCH])
-    IdempotentRequest.objects.filter(id__in=old, status=None).delete()
+    _not_answered().filter(id__in=old).order_by().delete()
 
 
 EVERY_ROUND = (

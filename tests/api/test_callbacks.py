@@ -84,6 +84,20 @@ def test_a_url_of_another_origin_is_refused(owner: Caller, url: str) -> None:
     assert not Job.objects.exists()
 
 
+@pytest.mark.parametrize(("path", "code"), [("/a#", "fragment_in_url"), ("/ä", "invalid_url")])
+def test_a_url_that_could_never_be_sent_to_is_refused(owner: Caller, path: str, code: str) -> None:
+    """It would be tried for days, and count as failures of the endpoint that vouches for it."""
+    endpoint(owner.member, any_path=True)
+    answer = owner.speak(text=TEXT, callback=f"https://hooks.example{path}")
+    assert refused_fields(answer) == {"callback": code}
+
+
+def test_a_url_that_the_operator_does_not_allow_any_more_is_refused(owner: Caller, settings: Any) -> None:
+    endpoint(owner.member, any_path=True)
+    settings.REFRAIN = {**settings.REFRAIN, "WEBHOOK_PORTS": [8443]}
+    assert refused_fields(owner.speak(text=TEXT, callback=f"{URL}/a")) == {"callback": "port_not_allowed"}
+
+
 def test_a_port_that_is_the_schemes_own_is_the_same_origin(owner: Caller) -> None:
     endpoint(owner.member, any_path=True)
     assert owner.speak(text=TEXT, callback="https://HOOKS.example:443/a").status_code == 202

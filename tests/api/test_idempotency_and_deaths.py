@@ -9,7 +9,8 @@ import pytest
 
 from synth import service
 from synth.errors import IdempotencyInProgress, IdempotencyKeyReused, ServiceUnavailable
-from synth.models import Job
+from synth.models import IdempotentRequest, Job
+from synth.models.clock import database_now
 from synth.service import KeptAnswer, Repeatable, Undertaking, speaking
 from tests.api.caller import Caller
 from tests.api.repeating import TEXT, die_before_the_answer_is_kept, speak, told_before
@@ -44,6 +45,14 @@ def test_the_next_try_answers_with_what_became_of_that_job(
     again = speak(owner)
     assert (again.status_code, again.json()["cache"], again.json()["id"]) == (200, "miss", first.json()["id"])
     assert (Job.objects.count(), said(tmp_path / "runs.jsonl")) == (1, [TEXT])
+
+
+def test_the_sweeper_keeps_the_way_to_what_the_dead_one_left(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = die_before_the_answer_is_kept(monkeypatch, lambda: speak(owner))
+    IdempotentRequest.objects.update(lease_until=database_now() - timedelta(hours=2))
+    service.sweep_storage()
+    assert speak(owner).json()["id"] == first.json()["id"]
+    assert Job.objects.count() == 1
 
 
 def test_of_two_tries_at_one_moment_the_slower_one_joins(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

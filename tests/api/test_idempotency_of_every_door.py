@@ -54,6 +54,19 @@ def test_a_dead_process_leaves_nothing_that_is_done_again(
     assert rows.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [
+        (b"text,seed\nHello.,99999999999999999999\n", "text/csv"),
+        (b'{"lines": [' + b"[" * 300 + b"]" * 300 + b"]}", "application/json"),
+    ],
+    ids=["a number", "a depth"],
+)
+def test_a_line_that_is_told_of_breaks_no_list(owner: Caller, body: bytes, media_type: str) -> None:
+    answer = owner.client.post("/v1/cache/warmings", body, content_type=media_type, headers=KEY)
+    assert answer.status_code == 202
+
+
 def test_a_list_of_which_not_all_was_stored_is_begun_anew(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     def post() -> Any:
         body = {"lines": [{"text": TEXT}]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -50,6 +51,15 @@ def test_it_reads_what_is_there(others: dict[str, Any], items: list[Any], random
     pairs = [*others.items(), ("items", items)]
     random.shuffle(pairs)
     assert read(json.dumps(dict(pairs), ensure_ascii=False)) == (others, items)
+
+
+@pytest.mark.parametrize("text", ['{"items": [[%s]]}', '{"a": [%s], "items": []}', '{"a": %s, "items": []}'])
+def test_what_is_ahead_of_a_bracket_is_looked_at_once_in_a_piece(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, begins = [], Members._begins
+    monkeypatch.setattr(Members, "_begins", lambda *given: looks.append(given) or begins(*given))
+    with suppress(InvalidRequest):
+        Members(io.BytesIO((text % ("[]" * 1000)).encode()), streamed="items", most=2**20).others()
+    assert len(looks) < 5
 
 
 @settings(deadline=None)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from synth import service
-from synth.models import CurationAction, CurationLine, Job, Policy, Synthesis, WebhookEvent
+from synth.models import CurationAction, CurationLine, Job, Policy, Rendering, Synthesis, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import Priority
 from synth.service import making
 from synth.service.expiring import forget_actions, forget_batches
 from tenants.models import Usage
 from tests.engines.counting import FAIL_PERMANENTLY
+from tests.servers.receiver import wait_until
 from tests.synth.batches.conftest import Sender, item
 from tests.synth.queue.desk import at_once, said
 
@@ -155,6 +158,40 @@ def test_a_job_that_begins_as_its_batch_is_canceled_is_canceled(owner: Sender, m
     owner.begin()
     assert Job.objects.get().state == "canceled"
     assert owner.counts(batch) == {"total": 1, "canceled": 1}
+
+
+def test_renderings_are_locked_in_the_order_of_everybody_else(owner: Sender):
+    """Else two of them, or one and a sentence that both renditions need, wait for each other in a circle."""
+    if connection.vendor == "sqlite":
+        pytest.skip("one writer at a time")
+    batch = owner.send(*ITEMS[:2])
+    owner.begin()
+    lower, higher = Rendering.objects.order_by("id").values_list("id", flat=True)
+    jobs = {job.rendering_id: job.id for job in Job.objects.all()}
+    CurationLine.objects.update(outcome="waiting")
+    for number, rendering_id in enumerate([higher, lower], start=1):
+        CurationLine.objects.filter(number=number).update(outcome="open", job_id=jobs[rendering_id])
+    canceled: list[Any] = []
+
+    def cancel() -> None:
+        canceled.append(owner.client.delete(batch["href"]).json()["status"])
+        connection.close()
+
+    rows = Rendering.objects.select_for_update(nowait=True)
+    with transaction.atomic():
+        rows.get(id=lower)
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        assert wait_until(_somebody_waits)
+        assert rows.get(id=higher)
+    thread.join(20)
+    assert canceled == ["canceled"]
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
 
 
 def test_one_item_is_canceled_by_its_job(owner: Sender):

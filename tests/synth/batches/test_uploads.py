@@ -15,6 +15,7 @@ from synth.api import batch_reading
 from synth.api.batch_reading import CsvUpload, JsonLinesUpload, JsonUpload, NdjsonBatch
 from synth.models import CurationAction, CurationLine
 from synth.service import batches
+from tenants.errors import InvalidRequest
 from tests.synth.batches.conftest import Sender, item
 
 NDJSON, CSV = "application/x-ndjson", "text/csv"
@@ -231,6 +232,11 @@ def test_characters_that_postgresql_does_not_store(owner: Sender):
     assert owner.how("Hello.") != "miss"
 
 
+def test_nor_within_what_is_said_of_a_text(owner: Sender):
+    said = {"pronunciations": [{"text": "H\0m", "alias": "Home\0"}], "emotion": {"text": "gla\0d"}}
+    assert owner.counts(owner.send(item("Hm.", voice="actor/actor_a", **said))) == {"total": 1, "waiting": 1}
+
+
 @pytest.mark.parametrize(
     ("kind", "beginning", "one", "end"),
     [
@@ -256,6 +262,25 @@ def test_a_long_list_is_read_without_being_held(tmp_path, kind: type, beginning:
         tracemalloc.stop()
     assert read >= 10_000
     assert (path.stat().st_size > 15 * 10**6, peak < 10**6) == (True, True), peak
+
+
+@pytest.mark.any_database
+def test_what_stands_beside_a_long_list_has_a_bound():
+    members = b", ".join(b'"%d": 0' % number for number in range(2**17))
+    with pytest.raises(InvalidRequest):
+        JsonUpload(io.BytesIO(b'{"items": [{"text": "Hello."}], ' + members + b"}")).head({})
+
+
+@pytest.mark.any_database
+def test_items_that_swell_when_they_are_read_are_held_one_by_one(owner: Sender):
+    swelling = b'{"text": [' + b"[]," * 100_000 + b"[]]}\n"
+    body = swelling * 40 + lines(item("Hello."))
+    tracemalloc.start()
+    batch = owner.send_lines(body, NDJSON)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert batch["counts"]["refused"] == 40
+    assert peak < 6 * len(body), peak
 
 
 def test_only_ten_at_a_time_and_purges_beside_them(owner: Sender, stranger: Sender):

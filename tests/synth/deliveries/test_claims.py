@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
 
 from synth.models import DeliveryAttempt, WebhookDelivery, WebhookEndpoint
 from synth.models.clock import database_now
@@ -44,6 +46,30 @@ def names(prefix: str, number: int) -> list[str]:
 
 def end(row: WebhookDelivery, status: int) -> None:
     assert record(row, Try(sent_at=database_now(), seconds=0.1, status=status))
+
+
+def test_what_was_sent_long_ago_is_not_looked_through(endpoint):
+    """Of each endpoint there are thousands of it. Both databases take an index over what is open."""
+    fill(endpoint, names("job", 3))
+    asked: list[tuple[str, Any]] = []
+
+    def listen(execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
+        asked.append((sql, parameters))
+        return execute(sql, parameters, many, context)
+
+    with connection.execute_wrapper(listen):
+        assert deliveries_due()
+        assert claim()
+    looks = [each for each in asked if each[0].startswith("SELECT") and "synth_webhookdelivery" in each[0]]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off")
+        explain = "EXPLAIN " if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN "
+        plans = [str(cursor.execute(explain + sql, parameters).fetchall()) for sql, parameters in looks]
+        if connection.vendor == "postgresql":
+            cursor.execute("RESET ALL")
+    assert len(plans) >= 4
+    assert not [plan for plan in plans if "delivery_due" not in plan and "delivery_in_order" not in plan]
 
 
 @pytest.fixture

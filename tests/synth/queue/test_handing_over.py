@@ -13,9 +13,11 @@ from synth.conf import conf
 from synth.errors import ObjectMissing, StorageUnavailable
 from synth.keys import Kind, redis_key
 from synth.models import Entry, Job, Rendering, Synthesis
+from synth.service.purging import purge_entries
 from synth.service.synthesis import synthesize
 from synth.storage._guarded import GuardedStore
 from synth.storage.base import ObjectStore
+from synth.types import CacheMode
 from tests.engines.counting import CountingEngine
 from tests.synth.queue.desk import OTHER, claim, order, render_all, said, speak_one, states, work
 from tests.world import World
@@ -161,6 +163,30 @@ def test_the_rendition_is_made_while_the_sentence_is_being_stored(world, engine,
     assert seen == [["succeeded"], ["running"], False], "the sentence itself is published only once it is stored"
     assert (spoken.state, Entry.objects.get(kind="segment").digest) == ("succeeded", spoken.digest)
     assert (render_all(), store.read) == (0, [])
+
+
+def test_a_rendition_that_overtakes_its_sentence_is_kept_though_the_tenant_purges(world, engine, meanwhile):
+    """What is not in the catalogue yet has not been purged from it."""
+    purge_entries(world.owner.ref, [], set())
+    meanwhile(render_all)
+    order(world.owner, "One.")
+    speak_one(engine)
+    assert states(Job) == ["succeeded"]
+    assert Entry.objects.filter(kind="rendition").exists()
+
+
+def test_a_refreshed_rendition_that_overtakes_its_sentence_takes_the_old_ones_place(
+    world, engine, meanwhile, monkeypatch
+):
+    order(world.owner, "One.")
+    work(engine)
+    before = Entry.objects.get(kind="rendition").digest
+    monkeypatch.setenv("COUNTING_VARIES", "1")
+    purge_entries(world.owner.ref, [], set())
+    meanwhile(render_all)
+    order(world.owner, "One.", cache=CacheMode.REFRESH)
+    speak_one(engine)
+    assert Entry.objects.get(kind="rendition").digest == Rendering.objects.latest("created_at").digest != before
 
 
 def test_what_redis_loses_before_it_is_stored_is_waited_for(world, engine, log, meanwhile):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from synth import service, wiring
@@ -130,6 +131,24 @@ def test_storage_that_is_away_keeps_nobody_waiting_and_is_seen_to_later(owner: C
     service.drain_voices(WORKER)
     assert objects(tmp_path) == set()
     assert not ClonedVoice.objects.exists()
+
+
+@pytest.mark.parametrize("delivery", ["url", "binary"])
+def test_nor_does_an_answer_that_is_given_again_tell_it_meanwhile(owner: Cloner, monkeypatch, delivery: str):
+    def ask() -> Any:
+        body = {"text": TEXT, "voice": "anna", "format": "wav", "delivery": delivery}
+        return owner.client.post("/v1/speech", body, "application/json", headers={"Idempotency-Key": "one"})
+
+    def away(*_: object) -> None:
+        raise StorageUnavailable("away")
+
+    voice = owner.clone()
+    owner.speak(TEXT, voice="anna")
+    assert [ask().status_code for _ in range(2)] == [200, 200]
+    monkeypatch.setattr(wiring.object_store(), "delete", away)
+    owner.delete(voice)
+    refused = ask()
+    assert (refused.status_code, refused.json()["code"]) == (422, "voice_gone")
 
 
 def test_a_voice_that_said_much_is_erased_by_workers(owner: Cloner, monkeypatch: Any):
