@@ -70,7 +70,7 @@ class ItemReader:
         request_of(said, self._snapshot)
         self._seen.add(custom_id)
         # The speaker leaves NULs out, of a text as of an instruction; PostgreSQL stores none.
-        stored: dict[str, Any] = _without_nul(said)
+        stored: dict[str, Any] = without_nul(said)
         return stored
 
 
