@@ -3,13 +3,14 @@
 Doors call `count_matching`, `curate`, `warm` and `cancel_action`; io workers call `drain_actions` when a bell rings.
 """
 
+import logging
 import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 
 from synth import wiring
@@ -29,6 +30,8 @@ from tenants.errors import NotFound
 from tenants.errors import untranslated as _
 from tenants.ids import new_id
 from tenants.types import TenantRef
+
+logger = logging.getLogger(__name__)
 
 Kind = CurationAction.Kind
 # Above this many entries the count must have been seen.
@@ -151,9 +154,20 @@ def drain_actions() -> None:
         for action_id in list(_claimable().values_list("id", flat=True)[:DRAINED_AT_ONCE]):
             action = _claim(action_id)
             if action is not None:
-                busy = _work_off(action, until=min(ends_at, time.monotonic() + 2.0)) or busy
+                busy = _worked_off(action, until=min(ends_at, time.monotonic() + 2.0)) or busy
     if busy:
         wiring.doorbell().ring_curation()
+
+
+def _worked_off(action: CurationAction, *, until: float) -> bool:
+    """One that breaks, for whatever reason, must not hold up those behind it."""
+    try:
+        return _work_off(action, until=until)
+    except (OperationalError, InterfaceError):  # the database is away: they wait for it
+        raise
+    except Exception:
+        logger.exception("action %s broke", action.public_id)
+        return False
 
 
 def _work_off(action: CurationAction, *, until: float | None = None) -> bool:

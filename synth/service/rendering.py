@@ -89,9 +89,8 @@ def render(claim: Rendering) -> None:
             clip, spans = _assemble(claim, spec)
             _publish(claim, spec, clip, spans)
     except SegmentsLost as lost:
-        keys = lost.keys - _on_their_way(claim, lost.keys)
-        if keys:
-            _remake(claim, spec, keys)
+        if not _wait_for_storage(claim, lost.keys):
+            _remake(claim, spec, lost.keys)
     except Permanent as error:
         _fail(claim, Failure(code=error.code, detail=error.detail, repeats=True))
     except (WorkError, MemoryError) as error:
@@ -192,20 +191,21 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object], spans: list[
     )
 
 
-def _on_their_way(claim: Rendering, keys: set[str]) -> set[str]:
-    """Those that were handed over before they are stored, and that Redis has lost: the rendition waits for storage."""
+def _wait_for_storage(claim: Rendering, keys: set[str]) -> bool:
+    """Back to waiting, where all of these were only handed over before they are stored, and Redis has lost them."""
     parts = RenderingPart.objects.filter(rendering=claim, key__in=keys)
     rows = list(Synthesis.objects.filter(id__in=parts.values("synthesis_id")))
     coming = [row.id for row in rows if row.state in OPEN or _is_stored(row)]
     with transaction.atomic():
         spoken = list(Synthesis.objects.select_for_update().filter(id__in=coming).order_by("flight"))
         awaited = [row for row in spoken if row.state in (*OPEN, State.SUCCEEDED)]
-        if not awaited or not fenced(claim).update(state=State.WAITING, lease_until=None):
-            return set()
+        all_of_them = {row.key for row in awaited} == keys
+        if not all_of_them or not fenced(claim).update(state=State.WAITING, lease_until=None):
+            return False
         parts.filter(synthesis__in=[row for row in awaited if row.state in OPEN]).update(digest="")
         if hand_on([claim.id]):
             transaction.on_commit(wiring.doorbell().ring_io)
-    return {row.key for row in awaited}
+    return True
 
 
 def _is_stored(row: Synthesis) -> bool:

@@ -187,3 +187,17 @@ def test_a_long_list_is_numbered_through(owner: Speaker):
         page = owner.client.get(page["next"]).json()
         numbers += [line["line"] for line in page["results"]]
     assert numbers == list(range(1, MANY + 1))
+
+
+def test_an_action_that_breaks_holds_up_no_other(owner: Speaker, monkeypatch):
+    broken, good = (owner.order("warmings", lines=[line]) for line in LINES[:2])
+
+    def breaks(action: CurationAction) -> bool:
+        if action.public_id == broken["id"]:
+            raise KeyError("something that nobody thought of")
+        return making.make_portion(action)
+
+    monkeypatch.setattr("synth.service.curation.make_portion", breaks)
+    service.drain_actions()
+    assert list(Job.objects.values_list("metadata__action", flat=True)) == [good["id"]]
+    assert not CurationAction.objects.exclude(lease_until=None).exists()

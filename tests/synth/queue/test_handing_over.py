@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from synth import wiring
+from synth import cards, wiring
 from synth.conf import conf
 from synth.errors import ObjectMissing, StorageUnavailable
 from synth.keys import Kind, redis_key
@@ -17,6 +17,7 @@ from synth.service.purging import purge_entries
 from synth.service.synthesis import synthesize
 from synth.storage._guarded import GuardedStore
 from synth.storage.base import ObjectStore
+from synth.stored import audio_object
 from synth.types import CacheMode
 from tests.engines.counting import CountingEngine
 from tests.synth.queue.desk import OTHER, claim, order, render_all, said, speak_one, states, work
@@ -205,6 +206,25 @@ def test_what_redis_loses_before_it_is_stored_is_waited_for(world, engine, log, 
     assert states(Job) == ["succeeded", "succeeded"]
     assert said(log) == ["One.", "Two."]
     assert store.read
+
+
+def test_one_that_is_on_its_way_and_one_that_is_lost_cost_one_run_more(world, engine, log, meanwhile, store):
+    """The one that is on its way is not made again with the other."""
+    cards.publish(engine.card)
+    order(world.owner, "Two.")
+    work(engine)
+    lost = Entry.objects.get(kind="segment", text="Two.")
+
+    def act() -> None:
+        wiring.redis().flushdb()
+        store._store.delete(audio_object(world.owner.ref, lost.digest, "flac"))
+        render_all()
+
+    order(world.owner, "One. Two.")
+    meanwhile(act)
+    work(engine)
+    assert states(Job) == ["succeeded", "succeeded"]
+    assert said(log) == ["Two.", "One.", "Two."]
 
 
 def test_what_arrives_in_storage_at_this_moment_is_not_made_again(world, engine, log, store, monkeypatch):
