@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from synth.spec import FIELDS as FIELD_NAMES
 from tests.api.caller import Caller, problem, refused_fields
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.mark.parametrize(

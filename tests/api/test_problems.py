@@ -9,7 +9,7 @@ from django.test import Client, override_settings
 from synth import selectors
 from tests.api.caller import Caller, is_chinese, problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from synth.models import Job
 from tests.api.caller import CHINESE, Caller, is_chinese, problem, refused_fields
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 MANY = "a" * 5_000
 

@@ -13,7 +13,7 @@ from tests.finished import Finished, finish
 from tests.synth.admin.pages import words
 from tests.world import World
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 WHICH = "admin:synth_policy_which_rule"
 TEXT = "Hello there."
 

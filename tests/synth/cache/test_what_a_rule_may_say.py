@@ -9,7 +9,7 @@ from synth.models import Policy
 from synth.models.policy import LONGEST
 from tests.world import World, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 HOT = {"hot_hits": 3, "hot_window": 60, "hot_factor": 2.0, "hot_ceiling": 1000}
 WRONG = [
     ({"min_characters": 5, "max_characters": 4}, {"max_characters"}),

@@ -24,7 +24,7 @@ from tests.engines.counting import SAMPLE_RATE, CountingEngine, tone
 from tests.synth.queue.desk import claim, order, speak_one, spec, work
 from tests.world import Member
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 TEXT = "One sentence that is long enough."
 
