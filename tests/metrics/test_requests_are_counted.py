@@ -108,5 +108,17 @@ def test_labels_are_bounded(ask: Speaker, world) -> None:  # noqa: F811
         ask(text=f"Text number {number}.", category=f"category {number}")
     for samples in (scrape_counters(), scrape()):
         told = {(name, value) for _, labels in samples for name, value in labels if name != "le"}
-        known = {"outcome", "tier", "reason", "where", "part", "engine", "class", "kind", "generation", "version"}
+        known = {
+            "outcome",
+            "tier",
+            "reason",
+            "where",
+            "part",
+            "engine",
+            "class",
+            "kind",
+            "state",
+            "generation",
+            "version",
+        }
         assert {name for name, _ in told} <= known | {"implementation", "major", "minor", "patchlevel"}
