@@ -6,15 +6,9 @@ import pytest
 
 from tests.faults.rows import ROWS
 
-# On PostgreSQL it restarts the database, too.
-ON_BOTH_DATABASES = {"chaos"}
 
-
-def marks(name):
-    return [pytest.mark.stack] if name in ON_BOTH_DATABASES else [pytest.mark.faults]
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name, row in ROWS.items() if row.in_tests])
+@pytest.mark.faults
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.in_tests])
 def test_row(name, make_stack, record_property):
     row = ROWS[name]
     figures = row.play(make_stack, seed=1, **row.short)
