@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
@@ -101,16 +101,34 @@ def jobs_in(stack: Stack, state: str) -> int:
     return number(stack, f"SELECT count(*) FROM synth_job WHERE state = '{state}'")
 
 
+def open_actions(stack: Stack) -> int:
+    """Batches among them."""
+    return number(stack, f"SELECT count(*) FROM synth_curationaction WHERE state NOT IN {ENDED}")
+
+
 def wait_until_all_end(stack: Stack, jobs: int, *, seconds: float) -> float:
-    """Until so many jobs are there and all have ended; the seconds that it took. The time over: `seconds`."""
-    started = time.monotonic()
+    """Until so many jobs are there, and all have ended, and all batches; the seconds that it took, at most `seconds`."""
+    return seconds_until(
+        stack,
+        lambda: (
+            number(stack, "SELECT count(*) FROM synth_job") >= jobs and not open_actions(stack) and not open_jobs(stack)
+        ),
+        most=seconds,
+    )
+
+
+def comes_true(stack: Stack, predicate: Callable[[], object], *, seconds: float) -> bool:
+    """Whether it does within so many seconds."""
     try:
-        stack.wait_until(
-            lambda: number(stack, "SELECT count(*) FROM synth_job") >= jobs and open_jobs(stack) == 0, seconds=seconds
-        )
+        stack.wait_until(predicate, seconds=seconds)
     except AssertionError:
-        return seconds
-    return time.monotonic() - started
+        return False
+    return True
+
+
+def seconds_until(stack: Stack, predicate: Callable[[], object], *, most: float) -> float:
+    started = time.monotonic()
+    return time.monotonic() - started if comes_true(stack, predicate, seconds=most) else most
 
 
 def double_results(stack: Stack) -> int:
