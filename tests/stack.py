@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,11 @@ class Child:
     log: Path
     start: Callable[[], subprocess.Popen[bytes]]
     port: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """`02-engine0` is an engine worker."""
+        return self.name.partition("-")[2].rstrip("0123456789")
 
     @property
     def pid(self) -> int:
@@ -89,6 +94,7 @@ class Stack:
         self.public_port = free_port()
         self._extra = dict(env or {})
         self._guard: Guard | None = None
+        self._not_awaited: list[tuple[Child, Callable[[], object]]] | None = None
 
     # --- Life ---------------------------------------------------------------------------------------------------
 
@@ -109,6 +115,15 @@ class Stack:
         self.redis.stop()
 
     # --- Processes ----------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Processes that are added within start beside each other; at the end all are ready."""
+        self._not_awaited = []
+        yield
+        awaited, self._not_awaited = self._not_awaited, None
+        for child, ready in awaited:
+            self._wait_for(child, ready)
 
     def api(self, count: int = 1, *, env: Mapping[str, str] | None = None) -> list[Child]:
         """API processes, each on a port of its own; addresses of audio name the first one's."""
@@ -250,7 +265,10 @@ class Stack:
             self._guard.watch(process.pid)
         return process
 
-    def _wait_for(self, child: Child, ready: Callable[[], bool]) -> None:
+    def _wait_for(self, child: Child, ready: Callable[[], object]) -> None:
+        if self._not_awaited is not None:
+            self._not_awaited.append((child, ready))
+            return
         deadline = time.monotonic() + READY_SECONDS
         while not ready():
             if not child.alive or time.monotonic() > deadline:

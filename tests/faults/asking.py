@@ -27,10 +27,15 @@ class Answer:
     status: int
     body: dict[str, Any]
     seconds: float
+    retry_after: str | None = None
 
     @property
     def sha256(self) -> str:
         return str(self.body.get("sha256"))
+
+
+def apis_of(stack: Stack) -> list[Child]:
+    return [child for child in stack.children if child.port]
 
 
 def crowd(
@@ -41,7 +46,7 @@ def crowd(
     By the standard library's client over connections that are open already: a costlier one would slow the servers
     that it shares the machine with.
     """
-    doors = apis or [child for child in stack.children if child.port and child.alive]
+    doors = apis or [api for api in apis_of(stack) if api.alive]
     headers = {"Authorization": f"Bearer {stack.seeded.owner}", "Content-Type": "application/json"}
     headers |= {"Idempotency-Key": key} if key else {}
     barrier = threading.Barrier(len(bodies))
@@ -72,7 +77,8 @@ def send(connection: HTTPConnection, body: bytes, headers: dict[str, str], *, pa
         content = response.read()
     except (OSError, HTTPException) as error:
         return Answer(0, {"error": repr(error)}, time.monotonic() - started)
-    return Answer(response.status, json.loads(content), time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return Answer(response.status, json.loads(content), seconds, response.getheader("Retry-After"))
 
 
 def post(client: httpx.Client, body: dict[str, Any]) -> Answer:
@@ -107,7 +113,7 @@ def open_actions(stack: Stack) -> int:
 
 
 def wait_until_all_end(stack: Stack, jobs: int, *, seconds: float) -> float:
-    """Until so many jobs are there, and all have ended, and all batches; the seconds that it took, at most `seconds`."""
+    """Until so many jobs are there, and all have ended, batches too; the seconds that it took, at most `seconds`."""
     return seconds_until(
         stack,
         lambda: (

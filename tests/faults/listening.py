@@ -1,4 +1,4 @@
-"""A tenant's receiver beside a load: what it was told, verified by the library of Standard Webhooks, and what it missed."""
+"""A tenant's receiver beside a load: what it was told, verified by the library of Standard Webhooks, and what not."""
 
 from __future__ import annotations
 

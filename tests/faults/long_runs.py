@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tests.faults.asking import crowd, double_results, jobs_in, runs_of, wait_until_all_end
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.stack import Stack
@@ -15,21 +17,24 @@ def play(make_stack: MakeStack, *, seed: int, lease: float, blocked_run: float) 
     return {**_renewed(make_stack, seed, lease=lease), **blocked}
 
 
-def _stack(make_stack: MakeStack, *, lease: float, run: float) -> Stack:
+def _stack(
+    make_stack: MakeStack, *, lease: float, run: float, workers: int, of_workers: Mapping[str, str] | None = None
+) -> Stack:
     stack = make_stack(
         env={"COUNTING_SECONDS": str(run), "REFRAIN_LEASE": str(lease), "REFRAIN_HEARTBEAT": str(lease / 4)}
     )
-    stack.api()
-    stack.io_worker()
-    stack.beat()
+    with stack.at_once():
+        stack.api()
+        stack.io_worker()
+        stack.beat()
+        stack.engine_worker(workers, env=of_workers)
+    stack.wait_for_engines()
     return stack
 
 
 def _renewed(make_stack: MakeStack, seed: int, *, lease: float) -> Figures:
     """A run of five leases, and a second worker that would take it."""
-    stack = _stack(make_stack, lease=lease, run=5 * lease)
-    stack.engine_worker(2)
-    stack.wait_for_engines()
+    stack = _stack(make_stack, lease=lease, run=5 * lease, workers=2)
     text = f"{TEXT[:-1]}, seed {seed}."
     crowd(stack, [{"text": text, "wait": 0}])
     wait_until_all_end(stack, 1, seconds=5 * lease + 60)
@@ -42,9 +47,8 @@ def _renewed(make_stack: MakeStack, seed: int, *, lease: float) -> Figures:
 
 def _blocked(make_stack: MakeStack, seed: int, *, lease: float, run: float) -> Figures:
     """The first worker never renews; a second one, started once the first has begun, takes the lapsed lease."""
-    stack = _stack(make_stack, lease=lease, run=run)
-    (blocked,) = stack.engine_worker(env={"REFRAIN_HEARTBEAT": NEVER})
-    stack.wait_for_engines()
+    stack = _stack(make_stack, lease=lease, run=run, workers=1, of_workers={"REFRAIN_HEARTBEAT": NEVER})
+    blocked = stack.children[-1]
     text = f"{TEXT[:-1]} in seed {seed}."
     crowd(stack, [{"text": text, "wait": 0}])
     stack.wait_until(stack.runs, seconds=60, what="the run of the worker whose heartbeat is blocked")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from uuid import UUID
 
 from tenants.ids import parse_id
@@ -28,10 +29,10 @@ LIMITS = {
 }
 
 
-def outcomes(stack: Stack, load: Load) -> Figures:
-    """What `nobody_knows` was accepted, and the client was not told so or asked for it once."""
+def outcomes(stack: Stack, load: Load, *, others: Set[str] = frozenset()) -> Figures:
+    """What `nobody_knows` was accepted, and no client was told so. `others` are jobs that the load did not ask for."""
     jobs, batches = _ids(stack, "SELECT id FROM synth_job"), _ids(stack, "SELECT id FROM synth_curationaction")
-    asked = {parse_id("job", job) for job in load.jobs}
+    asked = {parse_id("job", job) for job in load.jobs | others}
     sent = {parse_id("bat", batch) for batch in load.batches}
     failed = "SELECT count(*) FROM synth_job WHERE state = 'failed' AND error_code"
     return {

@@ -8,6 +8,7 @@ import threading
 
 from tests.engines.counting import FAIL_PERMANENTLY, FAIL_TRANSIENTLY
 from tests.faults.asking import Answer, crowd, runs_of
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.stack import Stack
 
@@ -16,19 +17,13 @@ NEGATIVE_SECONDS = 5.5
 
 
 def play(make_stack: MakeStack, *, seed: int, waiters: int, apis: int, run: float, lease: float) -> Figures:
-    stack = make_stack(
-        env={
-            "COUNTING_SECONDS": str(run),
-            "REFRAIN_LEASE": str(lease),
-            "REFRAIN_HEARTBEAT": str(lease / 3),
-            "REFRAIN_MAX_WAITERS": str(waiters),
-        }
-    )
-    stack.api(apis)
-    stack.engine_worker(2)
-    stack.io_worker()
-    stack.beat()
-    stack.wait_for_engines()
+    env = {
+        "COUNTING_SECONDS": str(run),
+        "REFRAIN_LEASE": str(lease),
+        "REFRAIN_HEARTBEAT": str(lease / 3),
+        "REFRAIN_MAX_WAITERS": str(waiters),
+    }
+    stack = started(make_stack, env, apis=apis)
     return {
         **_holder_killed(stack, f"The holder dies, seed {seed}.", waiters, most=lease + run + 5),
         **_fails_for_good(stack, f"Please {FAIL_PERMANENTLY} at seed {seed}.", waiters),
