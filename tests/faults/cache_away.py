@@ -26,7 +26,7 @@ LATE = 2.0
 RESET_AFTER = 6_000
 OPEN_AFTER = 10.0  # seconds within which the breaker is to be open
 RATE = 5.0
-HAMMERED = 3.0  # seconds
+HAMMERED = 2.0  # seconds
 FAULTS: dict[str, Callable[[TcpProxy], None]] = {
     "down": lambda proxy: proxy.stop(),
     "late": lambda proxy: proxy.delay(LATE),

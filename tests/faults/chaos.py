@@ -56,7 +56,7 @@ ROW = Row(
     name="chaos",
     title="processes killed -9 and servers restarted at random under jobs, batches and callbacks",
     play=play,
-    short={"jobs": 60, "clients": 4, "pause": 1.2, "every": 3.0, "run": 0.1, "lease": 2.0},
+    short={"jobs": 60, "clients": 4, "pause": 0.8, "every": 2.5, "run": 0.1, "lease": 2.0},
     long={"jobs": 300, "clients": 4, "pause": 1.6, "every": 4.0, "run": 0.3, "lease": 5.0},
     limits={
         "faults_missing": 0,

@@ -55,14 +55,12 @@ class Clients:
         assert answer["status"] == "succeeded", answer
 
     def _ask(self, method: str, path: str, body: Any) -> Any:
-        headers = {"Authorization": f"Bearer {self.stack.seeded.owner}"}
         deadline = time.monotonic() + PATIENCE
         while True:
             door = random.choice(self.doors)
             try:
-                answer = httpx.request(
-                    method, door.url + path, json=body, headers=headers, timeout=PATIENCE, trust_env=False
-                )
+                with self.stack.client(door) as client:
+                    answer = client.request(method, path, json=body)
             except httpx.ConnectError:  # nothing was sent: a balancer asks another one
                 if time.monotonic() > deadline:
                     raise
