@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 
 from synth import wiring
+from synth.conf import conf
 from synth.errors import ConfirmationRequired, TooManyActions, TooManyBatches
 from synth.fields import refusal
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry
@@ -37,9 +38,10 @@ Kind = CurationAction.Kind
 # Above this many entries the count must have been seen.
 CONFIRM_ABOVE = 100
 MOST_OPEN = 10
-LEASE = timedelta(seconds=30)
 BATCH_RETRY_AFTER = 30.0
 DRAIN_SECONDS = 10.0
+# Of these, for one action at a time.
+SLICE = 2.0
 DRAINED_AT_ONCE = 100
 
 
@@ -154,7 +156,7 @@ def drain_actions() -> None:
         for action_id in list(_claimable().values_list("id", flat=True)[:DRAINED_AT_ONCE]):
             action = _claim(action_id)
             if action is not None:
-                busy = _worked_off(action, until=min(ends_at, time.monotonic() + 2.0)) or busy
+                busy = _worked_off(action, until=min(ends_at, time.monotonic() + SLICE)) or busy
     if busy:
         wiring.doorbell().ring_curation()
 
@@ -244,6 +246,7 @@ def _claimable() -> QuerySet[CurationAction]:
 
 def _claim(action_id: UUID) -> CurationAction | None:
     """The action under a lease of ours; None when another worker has it, or it has ended."""
-    if not _claimable().filter(id=action_id).order_by().update(lease_until=database_now() + LEASE):
+    until = database_now() + timedelta(seconds=SLICE + conf().lease)
+    if not _claimable().filter(id=action_id).order_by().update(lease_until=until):
         return None
     return CurationAction.objects.exclude(state__in=ENDED).filter(id=action_id).first()
