@@ -18,6 +18,7 @@ from synth.errors import ConfirmationRequired, TooManyActions, TooManyBatches
 from synth.fields import refusal
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry
 from synth.models.clock import database_now
+from synth.models.locks import one_at_a_time
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
@@ -88,8 +89,10 @@ def curate(
     return action
 
 
+@transaction.atomic
 def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns: object) -> CurationAction:
     """The row of a new action. Raises TooManyActions, and TooManyBatches."""
+    one_at_a_time(f"actions of {tenant.id if tenant else 'operators'}")
     owner = Q(tenant_id=tenant.id) if tenant else Q(tenant=None)
     under_way = CurationAction.objects.filter(owner, state__in=OPEN)
     if kind == Kind.BATCH:

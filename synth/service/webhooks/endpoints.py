@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from synth import wiring
 from synth.conf import conf
@@ -26,6 +26,8 @@ from tenants.types import TenantRef
 MOST_ENDPOINTS = 20
 MOST_SECRETS = 5
 DELETED_AT_ONCE = 500
+# Tries, should others name it meanwhile.
+DELETED_WITHIN = 5
 # How long an earlier secret signs beside a new one.
 OVERLAP = 86_400
 LONGEST_OVERLAP = 7 * 86_400
@@ -89,10 +91,25 @@ def delete_endpoint(endpoint: WebhookEndpoint) -> None:
     Raises NotFound when it was deleted meanwhile. Of a deletion that is cut short a disabled endpoint is left.
     """
     disable_endpoint(endpoint)
-    deliveries = WebhookDelivery.objects.filter(endpoint_id=endpoint.id).order_by()
-    while ids := list(deliveries.values_list("id", flat=True)[:DELETED_AT_ONCE]):
-        WebhookDelivery.objects.filter(id__in=ids).delete()
-    WebhookEndpoint.objects.filter(id=endpoint.id).delete()
+    for tries_left in reversed(range(DELETED_WITHIN)):
+        while _delete_deliveries(endpoint):
+            pass
+        try:
+            WebhookEndpoint.objects.filter(id=endpoint.id).delete()
+            break
+        except (IntegrityError, OperationalError):
+            # What names it was noted while it was being deleted, by somebody whose transaction it waited for.
+            if not tries_left:
+                raise
+
+
+@transaction.atomic
+def _delete_deliveries(endpoint: WebhookEndpoint) -> int:
+    """Some of them. Locked first: the try that is noted of one just now is deleted with it."""
+    rows = WebhookDelivery.objects.select_for_update().filter(endpoint_id=endpoint.id).order_by()
+    ids = list(rows.values_list("id", flat=True)[:DELETED_AT_ONCE])
+    WebhookDelivery.objects.filter(id__in=ids).delete()
+    return len(ids)
 
 
 @transaction.atomic
