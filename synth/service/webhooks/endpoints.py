@@ -8,13 +8,14 @@ from django.db import IntegrityError, OperationalError, transaction
 
 from synth import wiring
 from synth.conf import conf
-from synth.errors import DeliveryRunning, EndpointDisabled, TooManyEndpoints, TooManySecrets
+from synth.errors import DeliveryRunning, EndpointDisabled, TooManyEndpoints, TooManySecrets, TooManyTests
 from synth.fields import refusal
 from synth.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import OPEN
+from synth.queue.deliveries import cancel_open
 from synth.service.webhooks.events import note_event
-from synth.service.webhooks.outcomes import cancel_deliveries, replay, replay_failed
+from synth.service.webhooks.outcomes import replay, replay_failed
 from synth.service.webhooks.routing import is_for_one
 from synth.webhooks.addresses import ForbiddenAddress
 from synth.webhooks.signing import new_secret
@@ -28,6 +29,8 @@ MOST_SECRETS = 5
 DELETED_AT_ONCE = 500
 # Tries, should others name it meanwhile.
 DELETED_WITHIN = 5
+MOST_TESTS = 10
+TESTS_WITHIN = timedelta(minutes=1)
 # How long an earlier secret signs beside a new one.
 OVERLAP = 86_400
 LONGEST_OVERLAP = 7 * 86_400
@@ -137,7 +140,7 @@ def disable_endpoint(endpoint: WebhookEndpoint) -> WebhookEndpoint:
     if row.status == Status.ENABLED:
         disabled = {"status": Status.DISABLED, "disabled_reason": Reason.BY_HAND, "disabled_at": database_now()}
         row = _changed(row, **disabled)
-    cancel_deliveries(row)
+    cancel_open([row.id])
     return row
 
 
@@ -153,9 +156,10 @@ def enable_endpoint(endpoint: WebhookEndpoint) -> WebhookEndpoint:
 
 @transaction.atomic
 def send_test(endpoint: WebhookEndpoint) -> WebhookEvent:
-    """An event for this endpoint alone, whatever types it takes. Raises EndpointDisabled and NotFound."""
+    """An event for this endpoint alone, whatever types it takes. Raises EndpointDisabled, TooManyTests and NotFound."""
     row = _locked(endpoint)
     refuse_disabled(row)
+    _refuse_many_tests(row)
     subject = public_id("tst", new_id())
     data = {"id": subject, "endpoint_id": row.public_id}
     note_event(TenantRef(row.tenant_id), EventType.TEST, subject, data, endpoint_id=row.id)
@@ -176,6 +180,16 @@ def replay_deliveries(endpoint: WebhookEndpoint, *, since: datetime) -> int:
     row = _locked(endpoint)
     refuse_disabled(row)
     return replay_failed(row, since)
+
+
+def _refuse_many_tests(endpoint: WebhookEndpoint) -> None:
+    """Of the tenant's latest events, which an index has: all that is looked through is of this minute."""
+    now = database_now()
+    latest = WebhookEvent.objects.filter(tenant_id=endpoint.tenant_id, created_at__gt=now - TESTS_WITHIN)
+    tests = list(latest.filter(type=EventType.TEST, endpoint=endpoint).order_by("created_at").values_list("created_at"))
+    if len(tests) >= MOST_TESTS:
+        ((oldest,), *_others) = tests
+        raise TooManyTests(params={"most": MOST_TESTS}, retry_after=(oldest + TESTS_WITHIN - now).total_seconds())
 
 
 def refuse_disabled(endpoint: WebhookEndpoint) -> None:

@@ -72,7 +72,7 @@ def test_deliveries_that_are_written_meanwhile_go_with_it(committed_world, endpo
 def test_a_try_that_is_noted_meanwhile_goes_with_it(committed_world, endpoint):
     note_event(committed_world.owner.ref, "voice.ready", "vox_1", {})
     route_events()
-    claim = claim_deliveries(WORKER, Room(sound=1, doubtful=1))[0]
+    (claim,) = claim_deliveries(WORKER, Room(sound=1, doubtful=1)).to_send
     sent = Try(sent_at=database_now(), seconds=0.1, status=200)
     assert while_it_is_deleted(endpoint, lambda: record(claim, sent)) == []
     assert not WebhookEndpoint.objects.exists()
