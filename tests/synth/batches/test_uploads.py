@@ -320,3 +320,12 @@ def test_no_more_than_ten_of_those_that_come_at_once(owner: Sender):
             ended.set()
 
     assert at_once([tenth, one_more]) == [None, 429]
+
+
+@pytest.mark.parametrize("media_type", [NDJSON, CSV])
+def test_a_list_has_so_many_lines_at_most_empty_ones_included(owner: Sender, monkeypatch, media_type: str):
+    monkeypatch.setattr(batch_reading, "MOST_LINES", 100)
+    head = b"text\n" if media_type == CSV else b""
+    refused = owner.upload(head + b"\n" * 200, media_type)
+    assert (refused.status_code, refused.json()["code"]) == (422, "too_large")
+    assert not CurationAction.objects.exists()
