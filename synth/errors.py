@@ -98,6 +98,13 @@ class TooManySecrets(Problem):
     detail = _("%(most)s secrets sign already. Wait for one to end, or rotate with an overlap of 0.")
 
 
+class TooManyTests(Problem):
+    status = 429
+    code = "too_many_tests"
+    title = _("Too many tests")
+    detail = _("%(most)s tests of this endpoint were asked for within a minute.")
+
+
 class EndpointDisabled(Problem):
     status = 409
     code = "endpoint_disabled"

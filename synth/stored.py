@@ -1,7 +1,8 @@
 """Finished audio: rows of it as the value that doors and cache share, and its name in storage."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from synth import codec
 from synth.audio.formats import get_format
 from synth.conf import conf
 from synth.keys import object_name, references_of, scoped
-from synth.models import Entry, Job
+from synth.models import Entry, Job, Rendering
 from synth.models.clock import database_now
 from synth.types import Manner, Spec, StoredAudio
 from tenants.ids import public_id
@@ -62,15 +63,23 @@ def audio_members(stored: StoredAudio) -> dict[str, Any]:
     }
 
 
-def audio_is_kept(job: Job) -> bool:
-    """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it."""
+def audio_is_kept(
+    job: Job, *, now: datetime | None = None, is_named: Callable[[Rendering], bool] | None = None
+) -> bool:
+    """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it.
+
+    `now` and `is_named` are for callers that have asked the database for many at once.
+    """
     rendering = job.rendering
     if not rendering.digest:  # erased, as its voice was deleted
         return False
-    kept_until = (rendering.ended_at or database_now()) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
-    if kept_until > database_now():
-        return True
-    return Entry.objects.filter(tenant_id=job.tenant_id, digest=rendering.digest).exists()
+    now = now or database_now()
+    kept_until = (rendering.ended_at or now) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
+    return kept_until > now or (is_named or _is_named)(rendering)
+
+
+def _is_named(rendering: Rendering) -> bool:
+    return Entry.objects.filter(tenant_id=rendering.tenant_id, digest=rendering.digest).exists()
 
 
 def audio_object(tenant: TenantRef, digest: str, format_name: str) -> str:

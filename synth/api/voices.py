@@ -1,7 +1,9 @@
 """Who can speak: voices and engines, as the engine cards tell, and the tenant's own voices, which it uploads here."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import RequestDataTooBig
 from django.utils.translation import gettext
@@ -60,11 +62,13 @@ class Voices(APIView):
     def post(self, request: Request) -> Response:
         """Upload a sound to speak like: 202, and ready soon; 200 with the voice that was made of this file before."""
         _refuse_unread(request)
-        return carried_out_once(request, lambda _id: self._create(request), digest=lambda: digest_of(request.data))
+        create = partial(self._create, request)
+        return carried_out_once(request, create, digest=lambda: digest_of(request.data))
 
-    def _create(self, request: Request) -> Response:
+    def _create(self, request: Request, voice_id: UUID | None) -> Response:
         order, upload = read_voice(request.data, selectors.cards_by_preference())
-        row, is_new = service.create_voice(caller_of(request).tenant, order, upload, actor=actor_of(request))
+        tenant, actor = caller_of(request).tenant, actor_of(request)
+        row, is_new = service.create_voice(tenant, order, upload, actor=actor, voice_id=voice_id)
         body = own_voice_body(row, _card_of(row, selectors.cards()))
         headers = {"Location": body["href"], "Retry-After": "1"} if is_new else {"Location": body["href"]}
         return Response(body, status=202 if is_new else 200, headers=headers)

@@ -130,7 +130,7 @@ class WebhookTest(APIView):
     @extend_schema(
         operation_id="testWebhook",
         request=None,
-        responses={202: EventSerializer, **refusals(400, 401, 403, 404, 409, 415, 422)},
+        responses={202: EventSerializer, **refusals(400, 401, 403, 404, 409, 415, 422, 429)},
     )
     def post(self, request: Request, webhook_id: str) -> Response:
         """Have a `webhook.test` sent. Its delivery is found by the `event_id` that is answered."""

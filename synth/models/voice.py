@@ -3,11 +3,12 @@
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from synth.models.locks import held
 from synth.models.states import OPEN, State
 from tenants.ids import new_id, parse_id, public_id
 from tenants.models import Tenant
@@ -101,17 +102,9 @@ class ClonedVoice(models.Model):
 
     @classmethod
     def hold(cls, tenant_id: UUID, fingerprints: set[str]) -> bool:
-        """Whether all of these are ready, and stay so until the end of the caller's transaction.
-
-        Others may hold them at the same time. On SQLite, whose transactions come one after the other, asking is enough.
-        """
+        """Whether all of these are ready, and stay so until the end of the caller's transaction."""
         rows = cls.ready(tenant_id, fingerprints).order_by().values_list("fingerprint", flat=True)
-        if connection.vendor != "postgresql":
-            return set(rows) == fingerprints
-        sql, parameters = rows.query.sql_with_params()
-        with connection.cursor() as cursor:
-            cursor.execute(f"{sql} FOR SHARE", parameters)
-            return {fingerprint for (fingerprint,) in cursor.fetchall()} == fingerprints
+        return held(rows, "SHARE") == fingerprints
 
 
 class VoiceEvent(models.Model):

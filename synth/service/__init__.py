@@ -4,7 +4,8 @@ from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.batches.intake import MOST_ITEMS, BatchOrder, create_batch
 from synth.service.batches.results import STATUSES, ItemResult, all_results, lines_of, results_of
-from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
+from synth.service.cancelling import cancel_action
+from synth.service.curation import Actor, count_matching, curate, drain_actions
 from synth.service.expiring import sweep_storage
 from synth.service.explaining import Explanation, Question, explain_request
 from synth.service.idempotency import KeptAnswer, Repeatable, Undertaking, keep, let_go, undertake

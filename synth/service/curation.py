@@ -1,13 +1,12 @@
 """Purges, refreshes, pins, warmings and batches as people order them, done in portions, told of by their row.
 
-Doors call `count_matching`, `curate`, `warm` and `cancel_action`; io workers call `drain_actions` when a bell rings.
+Doors call `count_matching`, `curate` and `warm`; io workers call `drain_actions` when a bell rings.
 """
 
 import logging
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -17,14 +16,14 @@ from synth import wiring
 from synth.conf import conf
 from synth.errors import ConfirmationRequired, TooManyActions, TooManyBatches
 from synth.fields import refusal
-from synth.models import CurationAction, CurationBlock, CurationLine, Entry
+from synth.models import CurationAction, Entry
 from synth.models.clock import database_now
+from synth.models.locks import one_at_a_time
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
-from synth.service.endings import cancel_job
 from synth.service.making import make_portion, next_entries
-from synth.service.progress import cancel_batch, end_action
+from synth.service.progress import end_action
 from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
 from synth.service.selection import Selection
 from tenants.errors import NotFound
@@ -90,8 +89,10 @@ def curate(
     return action
 
 
+@transaction.atomic
 def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns: object) -> CurationAction:
     """The row of a new action. Raises TooManyActions, and TooManyBatches."""
+    one_at_a_time(f"actions of {tenant.id if tenant else 'operators'}")
     owner = Q(tenant_id=tenant.id) if tenant else Q(tenant=None)
     under_way = CurationAction.objects.filter(owner, state__in=OPEN)
     if kind == Kind.BATCH:
@@ -118,24 +119,6 @@ def left_behind(action_id: UUID | None) -> CurationAction | None:
         return None
     CurationAction.objects.filter(id=action_id, state=State.WAITING).delete()
     return CurationAction.objects.filter(id=action_id).first()
-
-
-def cancel_action(action: CurationAction) -> CurationAction:
-    """Do no more of it. What is done stays done; sounds that are being made for it alone are canceled."""
-    if action.kind == Kind.BATCH:
-        cancel_batch(action)
-        action.refresh_from_db()
-        return action
-    if end_action(action, State.CANCELED):
-        begun = CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.OPEN)
-        for tenant_id, job_id in begun.values_list("tenant_id", "job_id"):
-            if job_id is not None:
-                cancel_job(TenantRef(tenant_id), job_id)
-        unfinished = (CurationLine.Outcome.OPEN, CurationLine.Outcome.WAITING)
-        CurationBlock.objects.filter(action=action).delete()
-        CurationLine.objects.filter(action=action, outcome__in=unfinished).delete()
-    action.refresh_from_db()
-    return action
 
 
 def actions_wait() -> bool:
@@ -198,14 +181,15 @@ def _change_portion(action: CurationAction) -> bool:
     found = next_entries(action, CHUNK)
     changes = [_Change(action.kind, TenantRef(tenant_id), ids) for tenant_id, ids in sorted(found.items())]
     ended = sum(len(change.ids) for change in changes) < CHUNK
-    moved: dict[str, Any] = {"cursor": max((max(change.ids) for change in changes), default=action.cursor)}
-    moved |= {"state": State.SUCCEEDED, "ended_at": database_now()} if ended else {"state": State.RUNNING}
+    cursor = max((max(change.ids) for change in changes), default=action.cursor)
     with transaction.atomic():
         here = CurationAction.objects.filter(id=action.id, state__in=OPEN, cursor=action.cursor)
-        if not here.update(**moved):  # canceled, or another worker was faster
+        if not here.update(cursor=cursor, state=State.RUNNING):  # canceled, or another worker was faster
             return True
         done = sum(change.make() for change in changes)
         CurationAction.objects.filter(id=action.id).update(done=F("done") + done)
+        if ended:
+            end_action(action, State.SUCCEEDED)
     for change in changes:
         follow_purges(change.tenant)
     return not ended

@@ -195,8 +195,8 @@ class _Portion:
                 record_restored(caller, request, of_entry(entry), outcome="hit", request_id="")
 
     def _cancel_if_canceled(self, line: CurationLine) -> None:
-        """The batch may have been canceled between the line and its job."""
-        if self._is_batch and not CurationLine.objects.filter(id=line.id, outcome=Outcome.OPEN).exists():
+        """The action may have been canceled between the line and its job."""
+        if not CurationLine.objects.filter(id=line.id, outcome=Outcome.OPEN).exists():
             assert line.job_id is not None  # noqa: S101 - it was begun
             cancel_job(TenantRef(line.tenant_id), line.job_id)
 

@@ -21,7 +21,7 @@ from synth.models.chunks import chunks
 from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition, fresh_segments
-from synth.service.webhooks.callbacks import Callback
+from synth.service.webhooks.callbacks import Callback, callback_columns
 from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
@@ -351,8 +351,7 @@ def create_job(
         category=request.category,
         characters=request.characters,
         metadata=dict(request.metadata),
-        callback_id=callback.endpoint_id if callback else None,
-        callback_url=callback.url if callback else "",
+        **callback_columns(callback),
         **noted,
     )
     insert(job)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from hashlib import sha256
 from typing import Protocol
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -23,6 +24,7 @@ from synth.service.erasing import erase
 from synth.service.voice_events import note
 from synth.stored import upload_object, voice_object
 from tenants.errors import NotFound
+from tenants.ids import new_id
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
 
@@ -58,28 +60,40 @@ class VoiceOrder:
     consent: Consent
 
 
-def create_voice(tenant: TenantRef, order: VoiceOrder, upload: Upload, *, actor: Actor) -> tuple[ClonedVoice, bool]:
+def create_voice(
+    tenant: TenantRef, order: VoiceOrder, upload: Upload, *, actor: Actor, voice_id: UUID | None = None
+) -> tuple[ClonedVoice, bool]:
     """Take in an upload, and have it made a voice; False beside a voice that was made of this very file before.
 
+    An upload with this id that is there already is the one, and is stored again if its process died before it was.
     Raises TooManyVoices, and ServiceUnavailable while the file cannot be stored.
     """
+    left = ClonedVoice.objects.filter(tenant_id=tenant.id, id=voice_id).first() if voice_id else None
+    if left is not None and left.state != State.CANCELED:
+        return (_stored(left, upload) if left.state == State.WAITING else left), True
     digest, size = _measure(upload)
     known = _known(tenant, order, digest)
     if known is not None:
         note(known, Kind.REPEATED, actor=actor, consent=asdict(order.consent), upload=digest)
         return known, False
-    row = _open(tenant, order, digest=digest, size=size, actor=actor)
+    row_id = voice_id if voice_id and left is None else new_id()  # one that was deleted since has had this id
+    return _stored(_open(tenant, order, row_id=row_id, digest=digest, size=size, actor=actor), upload), True
+
+
+def _stored(row: ClonedVoice, upload: Upload) -> ClonedVoice:
+    """The row once its file is in the store, and a worker is rung for it."""
     try:
         with _in_memory:
             data = b"".join(upload.chunks())
-            wiring.object_store().put(upload_object(tenant, row.id), data, "application/octet-stream")
+            name = upload_object(TenantRef(row.tenant_id), row.id)
+            wiring.object_store().put(name, data, "application/octet-stream")
     except StorageUnavailable as error:
         ClonedVoice.objects.filter(id=row.id).update(state=State.CANCELED, ended_at=database_now())
         raise ServiceUnavailable(code=error.code, retry_after=5) from error
     ClonedVoice.objects.filter(id=row.id, state=State.WAITING).update(state=State.QUEUED)
     row.refresh_from_db()
     wiring.doorbell().ring_voices()
-    return row, True
+    return row
 
 
 def delete_voice(tenant: TenantRef, text: str, *, actor: Actor) -> None:
@@ -137,11 +151,12 @@ def _known(tenant: TenantRef, order: VoiceOrder, digest: str) -> ClonedVoice | N
 
 
 @transaction.atomic
-def _open(tenant: TenantRef, order: VoiceOrder, *, digest: str, size: int, actor: Actor) -> ClonedVoice:
+def _open(tenant: TenantRef, order: VoiceOrder, *, row_id: UUID, digest: str, size: int, actor: Actor) -> ClonedVoice:
     if ClonedVoice.objects.filter(tenant_id=tenant.id).count() >= MOST_VOICES:
         raise TooManyVoices(params={"most": MOST_VOICES})
     consent = order.consent
     row = ClonedVoice.objects.create(
+        id=row_id,
         tenant_id=tenant.id,
         name=order.name,
         engine=order.engine,

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from synth.models import CurationAction, CurationBlock, LexiconWord
+from synth import wiring
+from synth.models import ClonedVoice, CurationAction, CurationBlock, LexiconWord
+from synth.stored import upload_object
 from tests.api.caller import Caller, problem
 from tests.api.repeating import KEY, TEXT, die_before_the_answer_is_kept, told_before
 from tests.recordings import recording
@@ -105,3 +107,22 @@ def test_an_upload_is_the_same_whatever_its_boundary(owner: Caller) -> None:
     assert again.json() == first.json()
     assert upload(owner, "aaa", recording(2)).status_code == 422
     assert upload(owner, "aaa", recording(1), name="other").status_code == 422
+
+
+@pytest.mark.parametrize("died", ["queued", "waiting"])
+def test_a_dead_process_leaves_no_second_upload(owner: Caller, monkeypatch: pytest.MonkeyPatch, died: str) -> None:
+    """It died when all was done but the answer, or before its file was stored."""
+    first = die_before_the_answer_is_kept(monkeypatch, lambda: upload(owner, "aaa", recording(1)))
+    ClonedVoice.objects.update(state=died)
+    again = upload(owner, "aaa", recording(1))
+    assert (again.status_code, again.json()["id"], told_before(again)) == (202, first.json()["id"], False)
+    row = ClonedVoice.objects.get()
+    assert row.state == "queued"
+    assert wiring.object_store().get(upload_object(owner.member.ref, row.id)) == recording(1)
+
+
+def test_an_upload_that_was_deleted_meanwhile_is_taken_in_anew(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = die_before_the_answer_is_kept(monkeypatch, lambda: upload(owner, "aaa", recording(1)))
+    assert owner.delete(first.json()["href"]).status_code == 204
+    assert upload(owner, "aaa", recording(1)).status_code == 202
+    assert ClonedVoice.objects.exclude(state="canceled").get().state == "queued"

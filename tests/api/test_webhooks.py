@@ -257,6 +257,17 @@ def test_a_test_is_for_one_endpoint_alone(owner: Caller) -> None:
     assert WebhookEvent.objects.count() == 2
 
 
+def test_ten_tests_a_minute(owner: Caller) -> None:
+    first, other = create(owner).json(), create(owner).json()
+    assert [order(owner, f"{first['href']}/test").status_code for _ in range(10)] == [202] * 10
+    refused = order(owner, f"{first['href']}/test")
+    assert (problem(refused)["code"], refused.status_code) == ("too_many_tests", 429)
+    assert 0 < int(refused["Retry-After"]) <= 60
+    assert order(owner, f"{other['href']}/test").status_code == 202
+    WebhookEvent.objects.update(created_at=timezone.now() - timedelta(seconds=61))
+    assert order(owner, f"{first['href']}/test").status_code == 202
+
+
 def test_nothing_is_sent_to_one_that_is_disabled(owner: Caller) -> None:
     row = deliver(owner.member, state="failed")
     address = f"/v1/webhooks/{row.endpoint.public_id}"

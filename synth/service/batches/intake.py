@@ -10,13 +10,15 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
+
 from synth import wiring
 from synth.fields import refusal
 from synth.models import CurationAction, CurationLine
 from synth.models.states import State
 from synth.service.batches.items import Item, ItemReader, ReadItem
 from synth.service.curation import Actor, left_behind, open_action
-from synth.service.webhooks.callbacks import callback_of
+from synth.service.webhooks.callbacks import callback_columns, callback_of
 from synth.snapshot import load
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _
@@ -54,16 +56,16 @@ def create_batch(
     if snapshot is None:
         raise NotFound
     callback = callback_of(tenant, order.callback)
-    batch = open_action(
-        CurationAction.Kind.BATCH,
-        id=batch_id or new_id(),
-        tenant=tenant,
-        actor=actor,
-        state=State.WAITING,
-        metadata=dict(order.metadata),
-        callback_id=callback.endpoint_id if callback else None,
-        callback_url=callback.url if callback else "",
-    )
+    with transaction.atomic():
+        batch = open_action(
+            CurationAction.Kind.BATCH,
+            id=batch_id or new_id(),
+            tenant=tenant,
+            actor=actor,
+            state=State.WAITING,
+            metadata=dict(order.metadata),
+            **callback_columns(callback),
+        )
     try:
         counted = _store(batch, tenant, items, ItemReader(snapshot, order.defaults))
         CurationAction.objects.filter(id=batch.id, state=State.WAITING).update(state=State.QUEUED, **counted)

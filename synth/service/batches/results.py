@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,13 +9,12 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from synth import codec
-from synth.conf import conf
-from synth.models import CurationAction, CurationLine, Entry, Job
+from synth.models import CurationAction, CurationLine, Entry, Job, Rendering
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.service.batches.items import CUSTOM_ID
 from synth.service.sentence_times import SentenceTimes, TimedSentence
-from synth.stored import of_entry, of_job, spec_of
+from synth.stored import audio_is_kept, of_entry, of_job, spec_of
 from synth.types import Spec, StoredAudio
 from tenants.ids import public_id
 from tenants.types import TenantRef
@@ -87,13 +85,14 @@ class _Sounds:
         wanted = {line.entry_id for line in lines if line.entry_id}
         wanted |= {job.rendering.entry_id for job in self._jobs.values() if job.rendering.entry_id}
         self._entries = Entry.objects.filter(tenant_id=tenant.id).in_bulk(list(wanted))
-        self._kept_since = database_now() - timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
+        self._now = database_now()
 
     def of(self, line: CurationLine) -> StoredAudio | None:
         job, entry = self._job(line), self._entry(line.entry_id)
         if job is None:
             return of_entry(entry) if entry else None
-        return of_job(job) if job.state == State.SUCCEEDED and self._is_kept(job) else None
+        is_there = job.state == State.SUCCEEDED and audio_is_kept(job, now=self._now, is_named=self._is_named)
+        return of_job(job) if is_there else None
 
     def sentences(self, line: CurationLine, times: SentenceTimes) -> list[TimedSentence] | None:
         stored, job = self.of(line), self._job(line)
@@ -119,14 +118,9 @@ class _Sounds:
     def _entry(self, entry_id: UUID | None) -> Entry | None:
         return self._entries.get(entry_id) if entry_id else None
 
-    def _is_kept(self, job: Job) -> bool:
-        """For its time, and as long as its entry names it."""
-        rendering = job.rendering
-        if not rendering.digest:  # erased, as its voice was deleted
-            return False
+    def _is_named(self, rendering: Rendering) -> bool:
         entry = self._entry(rendering.entry_id)
-        recent = rendering.ended_at is not None and rendering.ended_at > self._kept_since
-        return recent or (entry is not None and entry.digest == rendering.digest)
+        return entry is not None and entry.digest == rendering.digest
 
 
 def _result(line: CurationLine, sounds: _Sounds) -> ItemResult:

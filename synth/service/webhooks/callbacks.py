@@ -1,6 +1,7 @@
 """Whom a request wants told of its end: `callback`, an endpoint's id or an address that one of them vouches for."""
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
@@ -39,6 +40,16 @@ def callback_of(tenant: TenantRef, text: str) -> Callback | None:
     raise refusal("callback", "callback_not_allowed", message, origin="{}://{}:{}".format(*origin))
 
 
+def callback_columns(callback: Callback | None) -> dict[str, Any]:
+    """What a row keeps of it. To be called in the transaction that writes the row.
+
+    Of an endpoint that was deleted since the request was read it keeps nothing, as of one that is deleted afterwards.
+    """
+    if callback is None or not WebhookEndpoint.hold([callback.endpoint_id]):
+        return {}
+    return {"callback_id": callback.endpoint_id, "callback_url": callback.url}
+
+
 def _refuse_unsendable(url: str) -> None:
     """What is refused at every try would count as failures of the endpoint that vouches for it."""
     try:
@@ -63,11 +74,12 @@ def _origin(text: str) -> tuple[str, str, int]:
     try:
         parts = urlsplit(text)
         plain = parts.scheme in DEFAULT_PORTS and parts.hostname and not parts.fragment and "@" not in parts.netloc
-        if plain and text.isprintable() and " " not in text and "\\" not in text:
-            return _origin_of(parts)
+        origin = _origin_of(parts) if plain and text.isprintable() and " " not in text and "\\" not in text else None
     except ValueError:
-        pass
-    raise refusal("callback", "bad_callback", message)
+        origin = None
+    if origin is None:
+        raise refusal("callback", "bad_callback", message)
+    return origin
 
 
 def _origin_of(parts: SplitResult) -> tuple[str, str, int]:

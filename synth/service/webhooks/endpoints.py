@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from synth import wiring
 from synth.conf import conf
-from synth.errors import DeliveryRunning, EndpointDisabled, TooManyEndpoints, TooManySecrets
+from synth.errors import DeliveryRunning, EndpointDisabled, TooManyEndpoints, TooManySecrets, TooManyTests
 from synth.fields import refusal
 from synth.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import OPEN
+from synth.queue.deliveries import cancel_open
 from synth.service.webhooks.events import note_event
-from synth.service.webhooks.outcomes import cancel_deliveries, replay, replay_failed
+from synth.service.webhooks.outcomes import replay, replay_failed
 from synth.service.webhooks.routing import is_for_one
 from synth.webhooks.addresses import ForbiddenAddress
 from synth.webhooks.signing import new_secret
@@ -26,6 +27,10 @@ from tenants.types import TenantRef
 MOST_ENDPOINTS = 20
 MOST_SECRETS = 5
 DELETED_AT_ONCE = 500
+# Tries, should others name it meanwhile.
+DELETED_WITHIN = 5
+MOST_TESTS = 10
+TESTS_WITHIN = timedelta(minutes=1)
 # How long an earlier secret signs beside a new one.
 OVERLAP = 86_400
 LONGEST_OVERLAP = 7 * 86_400
@@ -89,10 +94,25 @@ def delete_endpoint(endpoint: WebhookEndpoint) -> None:
     Raises NotFound when it was deleted meanwhile. Of a deletion that is cut short a disabled endpoint is left.
     """
     disable_endpoint(endpoint)
-    deliveries = WebhookDelivery.objects.filter(endpoint_id=endpoint.id).order_by()
-    while ids := list(deliveries.values_list("id", flat=True)[:DELETED_AT_ONCE]):
-        WebhookDelivery.objects.filter(id__in=ids).delete()
-    WebhookEndpoint.objects.filter(id=endpoint.id).delete()
+    for tries_left in reversed(range(DELETED_WITHIN)):
+        while _delete_deliveries(endpoint):
+            pass
+        try:
+            WebhookEndpoint.objects.filter(id=endpoint.id).delete()
+            break
+        except (IntegrityError, OperationalError):
+            # What names it was noted while it was being deleted, by somebody whose transaction it waited for.
+            if not tries_left:
+                raise
+
+
+@transaction.atomic
+def _delete_deliveries(endpoint: WebhookEndpoint) -> int:
+    """Some of them. Locked first: the try that is noted of one just now is deleted with it."""
+    rows = WebhookDelivery.objects.select_for_update().filter(endpoint_id=endpoint.id).order_by()
+    ids = list(rows.values_list("id", flat=True)[:DELETED_AT_ONCE])
+    WebhookDelivery.objects.filter(id__in=ids).delete()
+    return len(ids)
 
 
 @transaction.atomic
@@ -120,7 +140,7 @@ def disable_endpoint(endpoint: WebhookEndpoint) -> WebhookEndpoint:
     if row.status == Status.ENABLED:
         disabled = {"status": Status.DISABLED, "disabled_reason": Reason.BY_HAND, "disabled_at": database_now()}
         row = _changed(row, **disabled)
-    cancel_deliveries(row)
+    cancel_open([row.id])
     return row
 
 
@@ -136,9 +156,10 @@ def enable_endpoint(endpoint: WebhookEndpoint) -> WebhookEndpoint:
 
 @transaction.atomic
 def send_test(endpoint: WebhookEndpoint) -> WebhookEvent:
-    """An event for this endpoint alone, whatever types it takes. Raises EndpointDisabled and NotFound."""
+    """An event for this endpoint alone, whatever types it takes. Raises EndpointDisabled, TooManyTests and NotFound."""
     row = _locked(endpoint)
     refuse_disabled(row)
+    _refuse_many_tests(row)
     subject = public_id("tst", new_id())
     data = {"id": subject, "endpoint_id": row.public_id}
     note_event(TenantRef(row.tenant_id), EventType.TEST, subject, data, endpoint_id=row.id)
@@ -159,6 +180,16 @@ def replay_deliveries(endpoint: WebhookEndpoint, *, since: datetime) -> int:
     row = _locked(endpoint)
     refuse_disabled(row)
     return replay_failed(row, since)
+
+
+def _refuse_many_tests(endpoint: WebhookEndpoint) -> None:
+    """Of the tenant's latest events, which an index has: all that is looked through is of this minute."""
+    now = database_now()
+    latest = WebhookEvent.objects.filter(tenant_id=endpoint.tenant_id, created_at__gt=now - TESTS_WITHIN)
+    tests = list(latest.filter(type=EventType.TEST, endpoint=endpoint).order_by("created_at").values_list("created_at"))
+    if len(tests) >= MOST_TESTS:
+        ((oldest,), *_others) = tests
+        raise TooManyTests(params={"most": MOST_TESTS}, retry_after=(oldest + TESTS_WITHIN - now).total_seconds())
 
 
 def refuse_disabled(endpoint: WebhookEndpoint) -> None:

@@ -30,6 +30,10 @@ _ENDS = {State.SUCCEEDED: SendingEnd.SUCCEEDED, State.FAILED: SendingEnd.GIVEN_U
 Status, Reason = WebhookEndpoint.Status, WebhookEndpoint.Reason
 
 
+# Of a try: its sender did not live to note what came of it, or broke. Neither says anything of the endpoint.
+LOST, INTERNAL_ERROR = "sender_lost", "internal_error"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
     """One sending and what came of it: a status with the first kilobyte of the answer, or an error."""
@@ -44,6 +48,10 @@ class Try:
     @property
     def succeeded(self) -> bool:
         return self.status is not None and HTTPStatus(200) <= self.status < HTTPStatus(300)
+
+    @property
+    def is_our_fault(self) -> bool:
+        return self.error in {LOST, INTERNAL_ERROR}
 
 
 def record(claim: WebhookDelivery, sent: Try) -> bool:
@@ -64,9 +72,16 @@ def record(claim: WebhookDelivery, sent: Try) -> bool:
             error=sent.error,
             answer=sent.answer,
         )
-        _judge(endpoint, claim, sent)
+        if not sent.is_our_fault:
+            _judge(endpoint, claim, sent)
     metrics.webhook_try(_ENDS.get(changes["state"], SendingEnd.FAILED), seconds=sent.seconds)
     return True
+
+
+def record_lost(claim: WebhookDelivery, *, lease: float) -> bool:
+    """Note that whoever was sending this did not live to tell: one of its tries, and the next follows as after any."""
+    sent_at = claim.not_before - timedelta(seconds=lease)
+    return record(claim, Try(sent_at=sent_at, seconds=0.0, error=LOST))
 
 
 def give_back(claim: WebhookDelivery) -> None:
@@ -82,11 +97,6 @@ def replay(delivery: WebhookDelivery) -> bool:
 def replay_failed(endpoint: WebhookEndpoint, since: datetime) -> int:
     """Send anew what was given up since then; how many. None for an endpoint that is disabled."""
     return _queue_again(endpoint=endpoint, state=State.FAILED, ended_at__gte=since)
-
-
-def cancel_deliveries(endpoint: WebhookEndpoint) -> int:
-    """For an endpoint that is disabled: what waits will not be sent. It can be replayed."""
-    return cancel_open([endpoint.id])
 
 
 def _queue_again(**which: Any) -> int:
@@ -143,7 +153,7 @@ def _judge(endpoint: WebhookEndpoint, claim: WebhookDelivery, sent: Try) -> None
 def _disable(endpoint: WebhookEndpoint, reason: str) -> None:
     enabled = WebhookEndpoint.objects.filter(id=endpoint.id, status=Status.ENABLED)
     if enabled.update(status=Status.DISABLED, disabled_reason=reason, disabled_at=database_now()):
-        cancel_deliveries(endpoint)
+        cancel_open([endpoint.id])
         transaction.on_commit(partial(_tell_operators, endpoint, reason))
 
 

@@ -55,13 +55,14 @@ def body_of(event: WebhookEvent) -> bytes:
     return body
 
 
-def payload_of(event: WebhookEvent) -> dict[str, Any]:
+def payload_of(event: WebhookEvent, *, with_urls: bool = True) -> dict[str, Any]:
+    """Without URLs for whoever may look at webhooks, and not hear the speech that they tell of."""
     return {
         "id": event.public_id,
         "type": event.type,
         "api_version": API_VERSION,
         "created_at": utc(event.created_at),
-        "data": {**event.data, **_links(event)},
+        "data": {**event.data, **_links(event, with_urls=with_urls)},
     }
 
 
@@ -71,7 +72,7 @@ def opened_secrets(endpoint: WebhookEndpoint, now: datetime) -> list[str]:
     return [seal.open(kept["sealed"]) for kept in endpoint.signing_secrets(now)]
 
 
-def _links(event: WebhookEvent) -> dict[str, Any]:
+def _links(event: WebhookEvent, *, with_urls: bool) -> dict[str, Any]:
     """The sound of a succeeded speech, for as long as it is kept."""
     job_id = parse_id("job", event.subject) if event.type == EventType.SPEECH_SUCCEEDED else None
     if job_id is None:
@@ -81,7 +82,8 @@ def _links(event: WebhookEvent) -> dict[str, Any]:
     if job is None or not audio_is_kept(job):
         return {"audio": None}
     stored = of_job(job)
-    return {"audio": audio_members(stored) | url_members(TenantRef(event.tenant_id), stored)}
+    urls = url_members(TenantRef(event.tenant_id), stored) if with_urls else {}
+    return {"audio": audio_members(stored) | urls}
 
 
 def _json(payload: Mapping[str, Any]) -> bytes:

@@ -39,6 +39,8 @@ def _route() -> int:
     now = database_now()
     enabled = _enabled_of({event.tenant_id for event in events})
     rows = [row for event in events for row in _deliveries(event, enabled[event.tenant_id], now)]
+    there = WebhookEndpoint.hold({row.endpoint_id for row in rows})  # but for those that are deleted just now
+    rows = [row for row in rows if row.endpoint_id in there]
     WebhookDelivery.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
     WebhookEvent.objects.filter(id__in=[event.id for event in events]).update(routed=True)
     return len(events)

@@ -22,7 +22,7 @@ from synth.queue.claim import Worker
 from synth.queue.deliveries import Room, claim_deliveries, deliveries_due, fenced_delivery
 from synth.queue.doorbell import WEBHOOKS
 from synth.queue.shutdown import stopping
-from synth.service.webhooks.outcomes import Try, give_back, record
+from synth.service.webhooks.outcomes import INTERNAL_ERROR, Try, give_back, record, record_lost
 from synth.service.webhooks.payloads import message_of
 from synth.service.webhooks.routing import route_events
 from synth.webhooks.http import Answer, NotSent, Sender
@@ -105,8 +105,7 @@ class _Round:
             while self._goes_on():
                 if not self._is_over or any(map(_is_slow, self._flights.values())):
                     route_events()
-                    for claim in claim_deliveries(self._worker, self._room()):
-                        self._send(claim)
+                    self._take_up()
                 self._land(LOOK_EVERY)
         finally:
             self._bring_home()
@@ -149,6 +148,13 @@ class _Round:
             prompt_only=self._is_over,
         )
 
+    def _take_up(self) -> None:
+        claims = claim_deliveries(self._worker, self._room())
+        for claim in claims.lost:
+            record_lost(claim, lease=self._worker.lease)
+        for claim in claims.to_send:
+            self._send(claim)
+
     def _send(self, claim: WebhookDelivery) -> None:
         sent_at = timezone.now()
         flight = _Flight(claim, sent_at, time.monotonic())
@@ -162,7 +168,7 @@ class _Round:
             raise
         except Exception:  # whatever it is: this delivery must not hold up the others
             logger.exception("delivery %s could not be made ready", claim.id)
-            self._record(flight, Try(sent_at=sent_at, seconds=0.0, error="internal_error"))
+            self._record(flight, Try(sent_at=sent_at, seconds=0.0, error=INTERNAL_ERROR))
         else:
             self._flights[future] = flight
 
@@ -176,7 +182,8 @@ class _Round:
             self._record(flight, _try_of(future, flight))
 
     def _record(self, flight: _Flight, sent: Try) -> None:
-        _manners.answered(flight.claim.endpoint_id, promptly=sent.seconds < PROMPT_SECONDS)
+        if not sent.is_our_fault:
+            _manners.answered(flight.claim.endpoint_id, promptly=sent.seconds < PROMPT_SECONDS)
         if not record(flight.claim, sent):
             logger.warning("delivery %s: attempt %d ended too late", flight.claim.id, flight.claim.attempt)
 
@@ -204,7 +211,7 @@ def _try_of(future: Future[Answer], flight: _Flight) -> Try:
         return Try(sent_at=flight.sent_at, seconds=error.seconds, error=error.code, answer=error.detail)
     except Exception:  # whatever it is: it is one of the failures of this delivery
         logger.exception("delivery %s broke", flight.claim.id)
-        return Try(sent_at=flight.sent_at, seconds=time.monotonic() - flight.started, error="internal_error")
+        return Try(sent_at=flight.sent_at, seconds=time.monotonic() - flight.started, error=INTERNAL_ERROR)
     return Try(
         sent_at=flight.sent_at,
         seconds=answer.seconds,

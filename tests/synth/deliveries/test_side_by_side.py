@@ -201,8 +201,11 @@ def test_a_sender_that_died_before_it_recorded_is_followed_by_another(world, rec
     inbox = receive()
     event = tell(endpoint_of(world.owner, inbox))
     sending.route_events()
-    (claim,) = claim_deliveries(WORKER, sending.Room(sound=1, doubtful=1))
+    (claim,) = claim_deliveries(WORKER, sending.Room(sound=1, doubtful=1)).to_send
     WebhookDelivery.objects.filter(id=claim.id).update(not_before=claim.created_at, lease_until=claim.created_at)
+    send()
+    assert inbox.received == []
+    WebhookDelivery.objects.update(not_before=claim.created_at)
     send()
     assert inbox.ids() == {event.public_id}
     assert [each.error for each in DeliveryAttempt.objects.all()] == ["sender_lost", ""]

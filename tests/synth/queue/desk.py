@@ -120,3 +120,12 @@ def at_once(calls: Sequence[Callable[[], Any]], *, seconds: float = 60.0) -> lis
         thread.join(seconds)
     assert not any(thread.is_alive() for thread in threads), "a thread hangs"
     return results
+
+
+def somebody_waits() -> bool:
+    """For a lock. For that of the whole of SQLite nobody can see who waits."""
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
