@@ -57,7 +57,7 @@ def identify(record: keys.KeyRecord | None, token: str, *, now: datetime) -> Cal
     if not record.tenant_active:
         raise TenantSuspended
     tenant = TenantRef(record.tenant_id)
-    return Caller(tenant=tenant, key_id=record.id, scopes=record.scopes, limit=record.limit)
+    return Caller(tenant=tenant, key_id=record.id, scopes=record.scopes, limit=record.limit, quotas=record.quotas)
 
 
 def caller_of(request: Request) -> Caller:

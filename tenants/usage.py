@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Model
 from django.db.models.constants import OnConflict
 from django.db.models.sql import InsertQuery
 
@@ -102,7 +103,9 @@ def _inserted(rows: Sequence[Usage]) -> Iterable[UUID]:
 
 def _add(amounts: Sequence[tuple[Line, Sums]]) -> None:
     """One statement; Django's bulk_create can replace numbers, not add to them."""
-    rows = [UsageDay(**line._asdict(), **{name: getattr(sums, name) for name in SUMS}) for line, sums in amounts]
+    rows: list[Model] = [
+        UsageDay(**line._asdict(), **{name: getattr(sums, name) for name in SUMS}) for line, sums in amounts
+    ]
     fields = [field for field in UsageDay._meta.concrete_fields if not field.primary_key]  # noqa: SLF001
     query = InsertQuery(UsageDay)
     query.insert_values(fields, rows)

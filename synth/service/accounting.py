@@ -18,6 +18,7 @@ from redis import RedisError
 from synth import wiring
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
+from synth.service.quotas import give_back_failed
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, StoredAudio
 from tenants.ids import parse_id
@@ -49,6 +50,7 @@ def account_jobs() -> None:
     """Usage of the jobs that have ended."""
     ended = Job.objects.filter(accounted=False, ended_at__isnull=False).select_related("rendering")
     while jobs := list(ended.order_by("ended_at")[:BATCH]):
+        give_back_failed(jobs)
         with transaction.atomic():
             write_usage([_of_job(job) for job in jobs])
             Job.objects.filter(id__in=[job.id for job in jobs]).update(accounted=True)

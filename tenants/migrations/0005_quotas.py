@@ -101,6 +101,16 @@ class Migration(migrations.Migration):
             name='synthesis_per_month',
             field=models.PositiveBigIntegerField(blank=True, null=True, validators=[django.core.validators.MaxValueValidator(1000000000000000)], verbose_name='characters synthesised a month'),
         ),
+        migrations.AddField(
+            model_name='apikey',
+            name='quotas_epoch',
+            field=models.PositiveIntegerField(db_default=0, default=0, editable=False),
+        ),
+        migrations.AddField(
+            model_name='tenant',
+            name='quotas_epoch',
+            field=models.PositiveIntegerField(db_default=0, default=0, editable=False),
+        ),
         migrations.CreateModel(
             name='QuotaWarning',
             fields=[

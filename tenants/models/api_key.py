@@ -11,6 +11,7 @@ from tenants.limits import limit_of
 from tenants.models.quota import QuotaColumns
 from tenants.models.rate import RateColumns
 from tenants.models.tenant import Tenant
+from tenants.quotas import quotas_of
 
 
 class ApiKey(RateColumns, QuotaColumns):
@@ -57,6 +58,7 @@ class ApiKey(RateColumns, QuotaColumns):
             revoked_at=self.revoked_at,
             tenant_active=self.tenant.is_active,
             limit=limit_of(self.rate_limit, self.rate_burst),
+            quotas=quotas_of(self),
         )
 
     def state_at(self, now: datetime) -> str:

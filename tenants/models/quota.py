@@ -6,8 +6,8 @@ from django.utils.translation import gettext_lazy as _
 
 from tenants.ids import new_id
 from tenants.models.usage_day import NO_KEY
+from tenants.quotas import MAX_QUOTA
 
-MAX_QUOTA = 10**15
 WITHIN = [MaxValueValidator(MAX_QUOTA)]
 
 
@@ -26,6 +26,8 @@ class QuotaColumns(models.Model):
     )
     max_voices = models.PositiveBigIntegerField(_("own voices"), null=True, blank=True, validators=WITHIN)
     max_storage = models.PositiveBigIntegerField(_("bytes stored"), null=True, blank=True, validators=WITHIN)
+
+    quotas_epoch = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         abstract = True
