@@ -28,6 +28,7 @@ from synth.service.flights import Flight, Flights
 from synth.service.made_already import note_made
 from synth.service.objects import read_intact
 from synth.service.purging import known_number
+from synth.service.quota_warnings import warn_refused
 from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import load
@@ -36,6 +37,7 @@ from synth.stored import of_entry, of_job
 from synth.types import CacheMode, Delivery, Spec, StoredAudio
 from tenants.errors import NotFound
 from tenants.ids import parse_id
+from tenants.quotas import QuotaExceeded
 from tenants.types import Caller, TenantRef
 
 LOOK_EVERY = 1.0
@@ -84,6 +86,8 @@ def _charged(visit: Visit, inquiry: Inquiry) -> Iterator[None]:
     except StaleSnapshot:
         raise
     except Exception as error:
+        if isinstance(error, QuotaExceeded):
+            warn_refused(visit.snapshot.tenant, visit.caller.key_id, error.exceeded)
         if "job_id" not in getattr(error, "members", {}):
             visit.give_back(inquiry.request.characters)
         raise
@@ -120,9 +124,8 @@ def recall(visit: Visit, inquiry: Inquiry) -> Speech | None:
 
     Raises RateLimited, and ServiceUnavailable when its audio cannot be read.
     """
-    found = glance(visit, inquiry)
     with _charged(visit, inquiry):
-        return _heard(visit, inquiry, found)
+        return _heard(visit, inquiry, glance(visit, inquiry))
 
 
 def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
