@@ -79,6 +79,7 @@ class KeyRecord:
     tenant_active: bool = True
     limit: Limit | None = None
     quotas: Quotas = NO_QUOTAS
+    max_open_jobs: int = 0
 
     def usable_at(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

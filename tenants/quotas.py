@@ -60,7 +60,7 @@ def quotas_of(row: Any, default: Quotas = NO_QUOTAS) -> Quotas:
     own = (getattr(row, name) for name in NAMES)
     found = [usual if value is None else value for value, usual in zip(own, default, strict=False)]
     epoch = getattr(row, "quotas_epoch", 0)  # settings have none
-    return Quotas(*found, epoch) if any(found) else NO_QUOTAS
+    return Quotas._make([*found, epoch]) if any(found) else NO_QUOTAS
 
 
 def begins(period: str, day: date) -> date:

@@ -29,10 +29,14 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key, what it may do, and how much of it; `limit` and `quotas` are the key's own."""
+    """An authenticated API key, what it may do, and how much of it; `limit`, `quotas` and `max_open_jobs`
+
+    (0: any number) are the key's own.
+    """
 
     tenant: TenantRef
     key_id: UUID
     scopes: frozenset[str]
     limit: Limit | None = None
     quotas: Quotas = NO_QUOTAS
+    max_open_jobs: int = 0

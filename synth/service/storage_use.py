@@ -50,7 +50,7 @@ def reserve(tenant_id: UUID, key_id: UUID | None, size: int, *, quotas: tuple[Qu
 
 def _reserve(tenant_id: UUID, key_id: UUID | None, size: int, *, quotas: tuple[Quotas, Quotas]) -> QuotaState | None:
     limits = [(TENANT, NO_KEY, quotas[0].max_storage), (KEY, key_id or NO_KEY, quotas[1].max_storage)]
-    taken = []
+    taken: list[UUID] = []
     for scope, whose, limit in limits:
         if not limit:
             continue

@@ -125,7 +125,7 @@ def submit(
         _ = order.sentences
     with transaction.atomic():
         if limited:
-            _refuse_if_too_many_wait(order)
+            _refuse_if_too_many_wait(order, caller)
         _refuse_if_voice_is_gone(order)
         rendering = _open_rendering(order)
         characters = sum(order.charge.opened.values()) if order.charge else 0
@@ -186,7 +186,7 @@ def open_syntheses(
             category=category,
             stored=stored,
             priority=priority,
-            api_key_id=charge and charge.api_key_id,
+            api_key_id=charge.api_key_id if charge else None,
             characters=len(segment.text) if charge else 0,
         )
         for flight, key, segment in segments
@@ -230,7 +230,7 @@ def _open_rendering(order: Order) -> Rendering:
     rendering = Rendering(
         tenant_id=order.tenant.id,
         key=order.key,
-        api_key_id=order.charge and order.charge.api_key_id,
+        api_key_id=order.charge.api_key_id if order.charge else None,
         flight=flight,
         spec=codec.to_json(order.request.spec),
         category=order.request.category,
@@ -276,9 +276,9 @@ def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
         raise SpeechFailed.of(error_code, repeats=True)
 
 
-def _refuse_if_too_many_wait(order: Order) -> None:
+def _refuse_if_too_many_wait(order: Order, caller: Caller) -> None:
     """Before anything is written, and never what is made already. One that would join others' work is one more, too."""
-    most = limit_reached(order.tenant) if order.priority == Priority.INTERACTIVE else None
+    most = limit_reached(caller) if order.priority == Priority.INTERACTIVE else None
     if most is not None:
         _refuse_if_made(order)
         raise TooManyJobs(params={"most": most}, retry_after=RETRY_AFTER, members={"max_open_jobs": most})

@@ -38,7 +38,7 @@ class LimitForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
 def used_words(row: Tenant | ApiKey, used: Use, scope: str) -> str:
     """What is used of each quota of characters, a line each: beside its own number, where it has one."""
     lines = (
-        (capfirst(label_for_field(name, type(row))), _share(used[scope, name], getattr(row, name)))
+        (capfirst(str(label_for_field(name, type(row)))), _share(used[scope, name], getattr(row, name)))
         for name in NAMES
         if (scope, name) in used
     )

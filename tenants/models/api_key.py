@@ -59,6 +59,7 @@ class ApiKey(RateColumns, QuotaColumns):
             tenant_active=self.tenant.is_active,
             limit=limit_of(self.rate_limit, self.rate_burst),
             quotas=quotas_of(self),
+            max_open_jobs=self.max_open_jobs or 0,
         )
 
     def state_at(self, now: datetime) -> str:

@@ -104,11 +104,8 @@ def test_totals_by_what_is_named(owner: Caller, stranger: Caller) -> None:
         ]
 
     assert told("voice") == [("a", 3, 11, 0), ("b", 1, 4, 16)]
-    assert told("day", "voice") == [
-        ("2026-11-02", "a", 2, 3, 0),
-        ("2026-11-02", "b", 1, 4, 16),
-        ("2026-11-03", "a", 1, 8, 0),
-    ]
+    by_day = [("2026-11-02", "a", 2, 3, 0), ("2026-11-02", "b", 1, 4, 16), ("2026-11-03", "a", 1, 8, 0)]
+    assert told("day", "voice") == by_day
     assert told("key") == [(None, 1, 8, 0), (public_id("key", key), 3, 7, 16)]
     assert told("voice", limit="1", offset="1") == [("b", 1, 4, 16)]
     assert refused_fields(owner.get("/v1/usage/totals", {"group_by": "day,text"})) == {"group_by": "invalid_choice"}
