@@ -30,8 +30,8 @@ def limit_reached(caller: Caller) -> int | None:
     tenant = caller.tenant
     if caller.max_open_jobs:
         one_at_a_time(f"jobs of {tenant.id}")
-        waiting = Job.objects.filter(tenant_id=tenant.id, priority=Priority.INTERACTIVE, state__in=OPEN)
-        if waiting.filter(api_key_id=caller.key_id).count() >= caller.max_open_jobs:
+        of_tenant = Job.objects.filter(tenant_id=tenant.id, priority=Priority.INTERACTIVE, state__in=OPEN)
+        if of_tenant.filter(api_key_id=caller.key_id).count() >= caller.max_open_jobs:
             return caller.max_open_jobs
     most, waiting = _standing(tenant)
     if not most:

@@ -12,8 +12,6 @@ from tenants.quotas import NO_QUOTAS, Quotas
 from tests.finished import finish
 from tests.world import World
 
-pytestmark = pytest.mark.django_db
-
 
 def room(world: World, size: int, *, tenant: int = 0, key: int = 0) -> str | None:
     quotas = Quotas(max_storage=tenant), Quotas(max_storage=key)
