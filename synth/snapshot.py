@@ -20,6 +20,7 @@ from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
 from tenants.limits import limit_of
 from tenants.models import ApiKey, Tenant
+from tenants.quotas import NO_QUOTAS, Quotas, quotas_of
 from tenants.types import Limit, TenantRef
 
 MAX_TENANTS = 5_000
@@ -40,6 +41,7 @@ class Snapshot:
     cards: Mapping[str, EngineCard]
     rules: tuple[Rule, ...] = ()
     limit: Limit | None = None
+    quotas: Quotas = NO_QUOTAS
     previous: Mapping[str, Sequence[EngineCard]] = field(default_factory=dict)
     own_voices: Mapping[str, Voice] = field(default_factory=dict)
     lexicon: tuple[Word, ...] = ()
@@ -95,6 +97,7 @@ def load(tenant_id: UUID) -> Snapshot | None:
         cards=cards,
         rules=tuple(rule_of(row) for row in policies_of(tenant.ref).filter(enabled=True)),
         limit=limit_of(tenant.rate_limit, tenant.rate_burst, default=conf().default_limit),
+        quotas=quotas_of(tenant, conf().default_quotas),
         previous=previous_cards(),
         own_voices=_own_voices(tenant.ref, cards),
         lexicon=_lexicon(tenant.ref),

@@ -55,6 +55,11 @@ def count_days() -> None:
     hits.count_finished_days()
 
 
+@shared_task(name="synth.warn_of_quotas")
+def warn_of_quotas() -> None:
+    service.warn_of_quotas()
+
+
 @shared_task(name="synth.sweep")
 def sweep() -> None:
     service.sweep()

@@ -27,6 +27,7 @@ from synth.webhooks.addresses import Policy
 from synth.webhooks.http import Sender
 from synth.webhooks.signing import Seal
 from tenants.limits import LocalBuckets
+from tenants.local_quotas import LocalQuotas
 
 STORES = ExtensionPoint("synth.storage")
 PROBE = "rf1:probe"
@@ -76,6 +77,11 @@ def usage_streams() -> UsageStreams:
 @cache
 def local_buckets() -> LocalBuckets:
     return LocalBuckets(processes=conf().api_processes)
+
+
+@cache
+def local_quotas() -> LocalQuotas:
+    return LocalQuotas(processes=conf().api_processes)
 
 
 @cache
@@ -159,6 +165,15 @@ def turns() -> Turns:
 
 def forget_parts() -> None:
     """Build everything anew at its next use: after a fork, or when a test changed settings."""
-    parts = (redis_breaker, rendition_cache, usage_streams, local_buckets, local_cache, object_store, handover)
+    parts = (
+        redis_breaker,
+        rendition_cache,
+        usage_streams,
+        local_buckets,
+        local_quotas,
+        local_cache,
+        object_store,
+        handover,
+    )
     for part in (*parts, snapshots, house, doorbell, listener):
         part.cache_clear()

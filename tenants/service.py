@@ -16,6 +16,7 @@ from tenants.errors import FieldProblem, InvalidRequest
 from tenants.ids import new_id
 from tenants.limits import MAX_BURST, MAX_RATE, MAX_WORK, MIN_RATE
 from tenants.models import ApiKey, Tenant
+from tenants.quotas import MAX_QUOTA, NAMES
 from tenants.scopes import SCOPES
 from tenants.versions import raise_versions
 
@@ -57,6 +58,16 @@ def limit_work(tenant: Tenant, *, max_open_jobs: int | None, max_running: int | 
     default, 0 is no limit. What waits or runs already is left alone.
     """
     _set_columns(tenant, _checked_work(max_open_jobs, max_running))
+    return _raised(tenant)
+
+
+@transaction.atomic
+def limit_quotas(tenant: Tenant, **quotas: int | None) -> Tenant:
+    """Characters, voices and bytes, by the names of `tenants.quotas.NAMES`, from the next request on; what is not named
+
+    stays. None is the platform's default, 0 is no quota.
+    """
+    _set_columns(tenant, _checked_quotas(quotas) | {"quotas_epoch": tenant.quotas_epoch + 1})
     return _raised(tenant)
 
 
@@ -118,6 +129,16 @@ def rename_key(key: ApiKey, name: str) -> ApiKey:
 def limit_key(key: ApiKey, *, rate: float | None, burst: int | None) -> ApiKey:
     """A limit of the key's own, beside its tenant's. None and 0 are no limit."""
     _set_limit(key, rate, burst)
+    raise_versions([key.tenant_id])
+    return key
+
+
+@transaction.atomic
+def limit_key_quotas(key: ApiKey, *, max_open_jobs: int | None = None, **quotas: int | None) -> ApiKey:
+    """The same of a key, beside its tenant's, and the requests of it that may wait. None and 0 are no quota."""
+    work = _checked_work(max_open_jobs, None)
+    columns = _checked_quotas(quotas) | {"quotas_epoch": key.quotas_epoch + 1}
+    _set_columns(key, columns | {"max_open_jobs": work["max_open_jobs"]})
     raise_versions([key.tenant_id])
     return key
 
@@ -191,6 +212,15 @@ def _checked_work(max_open_jobs: int | None, max_running: int | None) -> dict[st
         if value is not None and not 0 <= value <= MAX_WORK:
             raise _invalid(name, "out_of_range", "It is 0, or 1 to %(maximum)s.", maximum=str(MAX_WORK))
     return columns
+
+
+def _checked_quotas(quotas: dict[str, int | None]) -> dict[str, Any]:
+    for name, value in quotas.items():
+        if name not in NAMES:
+            raise _invalid(name, "unknown_field", "There is no quota %(name)s.", name=name)
+        if value is not None and not 0 <= value <= MAX_QUOTA:
+            raise _invalid(name, "out_of_range", "It is 0, or 1 to %(maximum)s.", maximum=str(MAX_QUOTA))
+    return dict(quotas)
 
 
 def _checked_slug(slug: str) -> str:

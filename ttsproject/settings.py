@@ -94,6 +94,7 @@ CELERY_BEAT_SCHEDULE = {
     "audit_objects": {"task": "synth.audit_objects", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
     "count_days": {"task": "synth.count_days", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
     "misses": {"task": "synth.judge_misses", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
+    "quotas": {"task": "synth.warn_of_quotas", "schedule": 10.0, "options": {"queue": "io", "expires": 10}},
     "usage": {"task": "synth.drain_usage", "schedule": 1.0, "options": {"queue": "io", "expires": 2}},
 }
 
@@ -122,6 +123,12 @@ REFRAIN = {
     "RATE_BURST": env.integer("REFRAIN_RATE_BURST", 0, maximum=1_000_000),
     "MAX_OPEN_JOBS": env.integer("REFRAIN_MAX_OPEN_JOBS", 1000),
     "MAX_RUNNING": env.integer("REFRAIN_MAX_RUNNING", 0),
+    "CHARACTERS_PER_DAY": env.integer("REFRAIN_CHARACTERS_PER_DAY", 0, maximum=10**15),
+    "CHARACTERS_PER_MONTH": env.integer("REFRAIN_CHARACTERS_PER_MONTH", 0, maximum=10**15),
+    "SYNTHESIS_PER_DAY": env.integer("REFRAIN_SYNTHESIS_PER_DAY", 0, maximum=10**15),
+    "SYNTHESIS_PER_MONTH": env.integer("REFRAIN_SYNTHESIS_PER_MONTH", 0, maximum=10**15),
+    "MAX_VOICES": env.integer("REFRAIN_MAX_VOICES", 0, maximum=10**15),
+    "MAX_STORAGE": env.integer("REFRAIN_MAX_STORAGE", 0, maximum=10**15),
     "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
     "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
     "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),

@@ -23,6 +23,7 @@ from synth.api.misses import MissExamples, MissReport
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
 from synth.api.usage import UsageDays, UsageList
+from synth.api.usage_totals import Quotas, UsageTotals
 from synth.api.voices import Engines, VoiceDetail, Voices
 from synth.api.warm import Warmings
 from synth.api.webhook_deliveries import (
@@ -69,6 +70,8 @@ urlpatterns = [
     path("v1/lexicon/<str:word_id>", LexiconWordDetail.as_view(), name="lexicon-word"),
     path("v1/engines", Engines.as_view(), name="engines"),
     path("v1/usage", UsageList.as_view(), name="usage"),
+    path("v1/usage/quotas", Quotas.as_view(), name="usage-quotas"),
+    path("v1/usage/totals", UsageTotals.as_view(), name="usage-totals"),
     path("v1/usage/days", UsageDays.as_view(), name="usage-days"),
     path("v1/savings", SavingsReport.as_view(), name="savings"),
     path("v1/webhooks", Webhooks.as_view(), name="webhooks"),

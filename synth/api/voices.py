@@ -56,7 +56,7 @@ class Voices(APIView):
         responses={
             200: VoiceSerializer,
             202: VoiceSerializer,
-            **refusals(400, 401, 403, 409, 413, 415, 422, 503),
+            **refusals(400, 401, 403, 409, 413, 415, 422, 429, 503),
         },
     )
     def post(self, request: Request) -> Response:

@@ -13,6 +13,7 @@ from synth.models.miss import MissDay, MissExample, MissParameter
 from synth.models.policy import Policy
 from synth.models.purge import DiscardedObject, PurgeNumber
 from synth.models.rendering import Rendering, RenderingPart
+from synth.models.storage_use import StorageUse
 from synth.models.synthesis import Synthesis
 from synth.models.voice import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.webhook import DeliveryAttempt, EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
@@ -42,6 +43,7 @@ __all__ = [
     "PurgeNumber",
     "Rendering",
     "RenderingPart",
+    "StorageUse",
     "Synthesis",
     "VoiceEvent",
     "VoiceSettings",

@@ -17,6 +17,8 @@ from synth.service.object_sweep import sweep_objects
 from synth.service.objects import copy_intact
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
+from synth.service.quota_warnings import warn_of_quotas
+from synth.service.quotas_used import QuotaUsed, quotas_used
 from synth.service.rendering import drain_renderings
 from synth.service.replaying import heard_again
 from synth.service.selection import EntryFilter, Selection
@@ -55,6 +57,7 @@ __all__ = [
     "ItemResult",
     "KeptAnswer",
     "Question",
+    "QuotaUsed",
     "Repeatable",
     "Selection",
     "Speech",
@@ -95,6 +98,7 @@ __all__ = [
     "let_go",
     "lines_of",
     "payload_of",
+    "quotas_used",
     "recall",
     "remake",
     "replay_deliveries",
@@ -116,4 +120,5 @@ __all__ = [
     "url_members",
     "voice_url",
     "warm",
+    "warn_of_quotas",
 ]

@@ -18,17 +18,18 @@ from redis import RedisError
 from synth import wiring
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
+from synth.service.quotas import give_back_failed
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, StoredAudio
 from tenants.ids import parse_id
 from tenants.models import Usage
 from tenants.models.usage import GAP
 from tenants.types import Caller, TenantRef
+from tenants.usage import correct_gap, write_usage
 
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 5.0  # of one tenant at a time
-ROWS = 200  # of one statement
 OUTCOMES = {"hit": "hit", "stale_hit": "stale"}
 OUTCOMES_OF_JOBS = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}
 _draining = threading.Lock()
@@ -49,8 +50,9 @@ def account_jobs() -> None:
     """Usage of the jobs that have ended."""
     ended = Job.objects.filter(accounted=False, ended_at__isnull=False).select_related("rendering")
     while jobs := list(ended.order_by("ended_at")[:BATCH]):
+        give_back_failed(jobs)
         with transaction.atomic():
-            Usage.objects.bulk_create(map(_of_job, jobs), ignore_conflicts=True, batch_size=ROWS)
+            write_usage([_of_job(job) for job in jobs])
             Job.objects.filter(id__in=[job.id for job in jobs]).update(accounted=True)
         if len(jobs) < BATCH:
             return
@@ -76,7 +78,7 @@ def record_restored(
         duration=stored.duration,
         request_id=request_id,
     )
-    Usage.objects.bulk_create([row], ignore_conflicts=True)
+    write_usage([row])
 
 
 def today(tenant: TenantRef) -> Today:
@@ -103,8 +105,7 @@ def _drain_streams() -> None:
 def _drain(streams: UsageStreams, tenant: TenantRef) -> None:
     ends_at = time.monotonic() + DRAIN_SECONDS
     while (events := streams.read(tenant)) and time.monotonic() < ends_at:
-        rows = [_of_event(tenant, event) for event in events]
-        Usage.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS)
+        write_usage([_of_event(tenant, event) for event in events])
         losses = streams.taken(tenant, events)
         if losses.count:
             _note_losses(streams, tenant, losses)
@@ -120,7 +121,7 @@ def _note_losses(streams: UsageStreams, tenant: TenantRef, losses: Losses) -> No
         outcome=GAP,
         count=losses.count,
     )
-    Usage.objects.bulk_create([row], update_conflicts=True, unique_fields=["id"], update_fields=["count", "at"])
+    correct_gap(row)
     streams.losses_told(tenant, losses)
 
 

@@ -21,6 +21,7 @@ from synth.queue.claim import Claimed, fenced
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
 from synth.service.purging import holds_purged, next_number, purged_since
+from synth.service.synthesis_quota import settle
 from synth.service.webhooks.ended_jobs import jobs_to_tell, tell_of
 from synth.stored import STORED_FORMAT
 from tenants.types import TenantRef
@@ -80,7 +81,9 @@ def synthesis_succeeded(
     else:
         discard(TenantRef(claim.tenant_id), [(digest, STORED_FORMAT)])
     _fill_parts(synthesis_id=claim.id, digest=digest)
-    return _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
+    handed_on = _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
+    settle(claim)  # last: others of the tenant wait for its row
+    return handed_on
 
 
 def hand_on(rendering_ids: Iterable[UUID]) -> int:

@@ -36,6 +36,7 @@ from synth.service.object_sweep import discard, rescue
 from synth.service.objects import read_intact
 from synth.service.purging import follow_purges
 from synth.service.sentence_times import rounded, stretched
+from synth.service.storage_use import has_room
 from synth.service.submission import open_syntheses, segments_of
 from synth.stored import STORED_FORMAT, audio_object, of_entry, spec_columns
 from synth.types import Clip, Pcm, Segment, Spec
@@ -156,7 +157,9 @@ def _publish(claim: Rendering, spec: Spec, clip: Clip, spans: list[Span]) -> Non
         "duration": clip.duration,
         "sample_rate": clip.sample_rate,
     }
-    entry = _entry(claim, spec, result, spans) if claim.stored else None
+    # Where there is no room it is spoken all the same, and kept for its jobs alone.
+    kept = claim.stored and has_room(claim.tenant_id, claim.api_key_id, len(clip.data))
+    entry = _entry(claim, spec, result, spans) if kept else None
     published = rendering_succeeded(claim, result, entry)
     if published is None:
         logger.warning("rendering %s: the result of attempt %d came too late", claim.id, claim.attempt)
@@ -180,6 +183,7 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object], spans: list[
         tenant_id=claim.tenant_id,
         kind=Entry.Kind.RENDITION,
         key=claim.key,
+        api_key_id=claim.api_key_id,
         engine=spec.manner.engine,
         model_version=spec.manner.model_version,
         voice=spec.manner.voice,

@@ -25,6 +25,7 @@ from synth.service.endings import Failure, give_back, sentence_spoken, synthesis
 from synth.service.engine_runs import OUT_OF_MEMORY, Sound, gives_the_same, speak
 from synth.service.object_sweep import discard, rescue
 from synth.service.references import load_references
+from synth.service.storage_use import has_room
 from synth.stored import STORED_FORMAT, audio_object, references_column
 from synth.types import Segment
 from tenants.types import TenantRef
@@ -113,7 +114,8 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
         wiring.doorbell().ring_io()
     rescue(tenant, digest)
     wiring.object_store().put(audio_object(tenant, digest, STORED_FORMAT), data, get_format(STORED_FORMAT).media_type)
-    entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
+    kept = claim.stored and has_room(claim.tenant_id, claim.api_key_id, len(data))
+    entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if kept else None
     handed_on = synthesis_succeeded(
         claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry
     )
@@ -145,6 +147,7 @@ def _entry(claim: Synthesis, segment: Segment, sound: Sound, *, digest: str, siz
         tenant_id=claim.tenant_id,
         kind=Entry.Kind.SEGMENT,
         key=claim.key,
+        api_key_id=claim.api_key_id,
         engine=claim.engine,
         model_version=claim.model_version,
         voice=segment.manner.voice,

@@ -18,13 +18,17 @@ from synth import wiring
 from synth.errors import ServiceUnavailable, StorageUnavailable, TooManyVoices
 from synth.models import ClonedVoice, VoiceEvent
 from synth.models.clock import database_now
+from synth.models.locks import one_at_a_time
 from synth.models.states import State
 from synth.service.curation import Actor
 from synth.service.erasing import erase
+from synth.service.storage_use import quotas_now, reserve, voices_of
 from synth.service.voice_events import note
 from synth.stored import upload_object, voice_object
 from tenants.errors import NotFound
 from tenants.ids import new_id
+from tenants.models.usage_day import NO_KEY
+from tenants.quotas import KEY, TENANT, QuotaExceeded, QuotaState
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
 
@@ -66,7 +70,7 @@ def create_voice(
     """Take in an upload, and have it made a voice; False beside a voice that was made of this very file before.
 
     An upload with this id that is there already is the one, and is stored again if its process died before it was.
-    Raises TooManyVoices, and ServiceUnavailable while the file cannot be stored.
+    Raises TooManyVoices, QuotaExceeded, and ServiceUnavailable while the file cannot be stored.
     """
     left = ClonedVoice.objects.filter(tenant_id=tenant.id, id=voice_id).first() if voice_id else None
     if left is not None and left.state != State.CANCELED:
@@ -150,10 +154,24 @@ def _known(tenant: TenantRef, order: VoiceOrder, digest: str) -> ClonedVoice | N
     ).first()
 
 
+def _require_room(tenant: TenantRef, key_id: UUID | None, size: int) -> None:
+    """Raises QuotaExceeded."""
+    quotas = of_tenant, of_key = quotas_now(tenant.id, key_id)
+    for scope, whose, limit in ((TENANT, NO_KEY, of_tenant.max_voices), (KEY, key_id or NO_KEY, of_key.max_voices)):
+        count = voices_of(tenant.id, whose).count() if limit else 0
+        if limit and count >= limit:
+            raise QuotaExceeded(QuotaState(scope, "max_voices", limit, count))
+    full = reserve(tenant.id, key_id, size, quotas=quotas)
+    if full is not None:
+        raise QuotaExceeded(full)
+
+
 @transaction.atomic
 def _open(tenant: TenantRef, order: VoiceOrder, *, row_id: UUID, digest: str, size: int, actor: Actor) -> ClonedVoice:
+    one_at_a_time(f"voices of {tenant.id}")
     if ClonedVoice.objects.filter(tenant_id=tenant.id).count() >= MOST_VOICES:
         raise TooManyVoices(params={"most": MOST_VOICES})
+    _require_room(tenant, actor.api_key_id, size)
     consent = order.consent
     row = ClonedVoice.objects.create(
         id=row_id,

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.admin.utils import label_for_field
 from django.db.models import Model
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from tenants.limits import MIN_RATE
+from tenants.models import ApiKey, Tenant
+from tenants.quota_use import Use
+from tenants.quotas import NAMES
 
 LIMIT_FIELDS = ["rate_limit", "rate_burst"]
 
@@ -26,6 +33,20 @@ class LimitForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
         if cleaned.get("rate_burst") and not rate:
             self.add_error("rate_burst", _("Requests at once need requests per second, too."))
         return dict(cleaned)
+
+
+def used_words(row: Tenant | ApiKey, used: Use, scope: str) -> str:
+    """What is used of each quota of characters, a line each: beside its own number, where it has one."""
+    lines = (
+        (capfirst(str(label_for_field(name, type(row)))), _share(used[scope, name], getattr(row, name)))
+        for name in NAMES
+        if (scope, name) in used
+    )
+    return format_html_join(mark_safe("<br>"), "{}: {}", lines)
+
+
+def _share(used: int, quota: int | None) -> str:
+    return f"{used:,} / {quota:,} ({used / quota:.0%})" if quota else f"{used:,}"
 
 
 class ServiceAdmin(ModelAdmin):

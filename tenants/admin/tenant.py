@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import admin
@@ -14,22 +15,26 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action, display
 
 from tenants import service
-from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
+from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin, used_words
 from tenants.limits import MAX_WORK
 from tenants.models import Tenant
+from tenants.quota_use import used_in_days
+from tenants.quotas import NAMES, TENANT
 
 WORK_FIELDS = ["max_open_jobs", "max_running"]
+QUOTA_FIELDS = list(NAMES)
 
 
 class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
+        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS]
         help_texts = {
             "slug": _("Left empty for a new tenant, it is made from the name."),
             "rate_limit": _("Empty: the platform's limit. 0: no limit."),
             "rate_burst": _("Empty: those of one second."),
             "max_open_jobs": _("Requests that may wait for their speech. Empty: the platform's limit. 0: any number."),
+            **dict.fromkeys(QUOTA_FIELDS, _("Empty: the platform's quota. 0: no quota.")),
             "max_running": _("By all engines together. Empty: the platform's limit. 0: any number."),
         }
 
@@ -46,8 +51,8 @@ class TenantAdmin(ServiceAdmin):
     list_display = ["name", "slug", "status_label", "keys_count", "created_at"]
     list_filter = ["status"]
     search_fields = ["name", "slug"]
-    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, "status", "snapshot_version", "created_at"]
-    readonly_fields = ["status", "snapshot_version", "created_at"]
+    readonly_fields = ["quotas_used", "status", "snapshot_version", "created_at"]
+    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *readonly_fields]
     actions = ["suspend", "resume"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
@@ -56,7 +61,7 @@ class TenantAdmin(ServiceAdmin):
         return tenants.annotate(keys_count=unrevoked)
 
     def get_fields(self, request: HttpRequest, obj: Tenant | None = None) -> list[str]:  # noqa: ARG002
-        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
+        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS]
 
     def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:  # noqa: ARG002
         """A tenant's audio lives outside the database: deleting the row alone would orphan it. Suspend instead."""
@@ -64,7 +69,7 @@ class TenantAdmin(ServiceAdmin):
 
     def create(self, form: ModelForm[Tenant]) -> Tenant:
         asked = form.cleaned_data
-        return service.create_tenant(
+        tenant = service.create_tenant(
             asked["name"],
             asked["slug"] or None,
             rate=asked["rate_limit"],
@@ -72,6 +77,8 @@ class TenantAdmin(ServiceAdmin):
             max_open_jobs=asked["max_open_jobs"],
             max_running=asked["max_running"],
         )
+        quotas = {name: asked[name] for name in QUOTA_FIELDS if asked[name] is not None}
+        return service.limit_quotas(tenant, **quotas) if quotas else tenant
 
     def update(self, obj: Tenant, form: ModelForm[Tenant]) -> None:
         asked = form.cleaned_data
@@ -81,6 +88,8 @@ class TenantAdmin(ServiceAdmin):
             service.limit_tenant(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
         if set(WORK_FIELDS) & set(form.changed_data):
             service.limit_work(obj, max_open_jobs=asked["max_open_jobs"], max_running=asked["max_running"])
+        if set(QUOTA_FIELDS) & set(form.changed_data):
+            service.limit_quotas(obj, **{name: asked[name] for name in QUOTA_FIELDS})
 
     @display(
         description=_("status"),
@@ -89,6 +98,10 @@ class TenantAdmin(ServiceAdmin):
     )
     def status_label(self, tenant: Tenant) -> tuple[str, str]:
         return tenant.status, tenant.get_status_display()
+
+    @display(description=_("used of quotas"))
+    def quotas_used(self, tenant: Tenant) -> str:
+        return used_words(tenant, used_in_days(tenant.id, None, datetime.now(UTC).date()), TENANT)
 
     @display(description=_("keys"), ordering="keys_count")
     def keys_count(self, tenant: Any) -> int:

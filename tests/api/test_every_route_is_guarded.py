@@ -98,6 +98,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay", "POST"): Case(WEBHOOKS_WRITE, 202),
     ("v1/usage", "GET"): Case(SPEECH_READ),
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
+    ("v1/usage/quotas", "GET"): Case(SPEECH_READ),
+    ("v1/usage/totals", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
 }
 # For everyone; and the admin and `files/`, which have guards of their own.

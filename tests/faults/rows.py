@@ -12,6 +12,7 @@ from tests.faults import (
     hostile_uploads,
     killed_workers,
     long_runs,
+    overspent,
     poison,
     rolling_restart,
     soak,
@@ -41,6 +42,7 @@ ROWS: dict[str, Row] = {
         webhooks.ROW,
         forbidden_addresses.ROW,
         flood.ROW,
+        overspent.ROW,
         chaos.ROW,
         soak.ROW,
     )
