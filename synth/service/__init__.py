@@ -34,6 +34,16 @@ from synth.service.replaying import heard_again
 from synth.service.selection import EntryFilter, Selection
 from synth.service.sending import drain_deliveries
 from synth.service.speaking import Speech, cancel, recall, remake, speak
+from synth.service.standing import (
+    EntryStanding,
+    EntryState,
+    TooManyRules,
+    in_state,
+    made_anew,
+    sound_before,
+    standings,
+    with_characters,
+)
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 from synth.service.voice_settings import delete_voice_settings, save_voice_settings
@@ -49,6 +59,8 @@ __all__ = [
     "Consent",
     "EndpointOrder",
     "EntryFilter",
+    "EntryStanding",
+    "EntryState",
     "Explanation",
     "Inquiry",
     "ItemResult",
@@ -58,6 +70,7 @@ __all__ = [
     "Selection",
     "Speech",
     "StaleSnapshot",
+    "TooManyRules",
     "Undertaking",
     "Visit",
     "VoiceOrder",
@@ -88,11 +101,13 @@ __all__ = [
     "enable_endpoint",
     "explain_request",
     "heard_again",
+    "in_state",
     "is_fresh",
     "judge_misses",
     "keep",
     "let_go",
     "lines_of",
+    "made_anew",
     "payload_of",
     "recall",
     "remake",
@@ -105,7 +120,9 @@ __all__ = [
     "save_word",
     "send_test",
     "signed_url",
+    "sound_before",
     "speak",
+    "standings",
     "sweep",
     "sweep_objects",
     "sweep_storage",
@@ -115,4 +132,5 @@ __all__ = [
     "url_members",
     "voice_url",
     "warm",
+    "with_characters",
 ]

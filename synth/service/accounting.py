@@ -7,6 +7,7 @@ Redis only once their rows are committed, and whoever dies in between does no ha
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
@@ -18,6 +19,7 @@ from redis import RedisError
 from synth import wiring
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
+from synth.service.failures import count_failures
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, StoredAudio
 from tenants.ids import parse_id
@@ -50,10 +52,21 @@ def account_jobs() -> None:
     ended = Job.objects.filter(accounted=False, ended_at__isnull=False).select_related("rendering")
     while jobs := list(ended.order_by("ended_at")[:BATCH]):
         with transaction.atomic():
-            Usage.objects.bulk_create(map(_of_job, jobs), ignore_conflicts=True, batch_size=ROWS)
-            Job.objects.filter(id__in=[job.id for job in jobs]).update(accounted=True)
+            mine = _taken(jobs)
+            Usage.objects.bulk_create(map(_of_job, mine), ignore_conflicts=True, batch_size=ROWS)
+            count_failures(mine)
         if len(jobs) < BATCH:
             return
+
+
+def _taken(jobs: Sequence[Job]) -> list[Job]:
+    """Those that no other process accounts for: they are marked, in the transaction that writes their usage."""
+    free = Job.objects.select_for_update(skip_locked=True, no_key=True).filter(
+        id__in=[job.id for job in jobs], accounted=False
+    )
+    mine = set(free.order_by().values_list("id", flat=True))
+    Job.objects.filter(id__in=mine).update(accounted=True)
+    return [job for job in jobs if job.id in mine]
 
 
 def record_restored(
