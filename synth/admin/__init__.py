@@ -9,7 +9,7 @@ from synth.admin.lexicon import LexiconWordAdmin
 from synth.admin.misses import MissDayAdmin, MissExampleAdmin
 from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
-from synth.admin.rollups import FailureDayAdmin, LatencyDayAdmin, PhraseDayAdmin, SampleAdmin
+from synth.admin.rollups import FailureDayAdmin, LatencyDayAdmin, PhraseDayAdmin, SampleAdmin, UsageDayAdmin
 from synth.admin.savings import SavingsAdmin
 from synth.admin.syntheses import SynthesisAdmin
 from synth.admin.usage import UsageAdmin
@@ -36,6 +36,7 @@ __all__ = [
     "SavingsAdmin",
     "SynthesisAdmin",
     "UsageAdmin",
+    "UsageDayAdmin",
     "VoiceEventAdmin",
     "VoiceSettingsAdmin",
     "WebhookDeliveryAdmin",

@@ -70,13 +70,14 @@ class ReadOnlyAdmin(ModelAdmin):
         return found
 
 
-class RowsAtOnce(ChangeList):  # type: ignore[misc]
+class RowsAtOnce(ChangeList):
     """A list whose rows take something from elsewhere, asked once for all rows of a page."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        self.result_list = list(self.result_list)
-        self.complete(self.result_list)
+        rows: list[Any] = list(self.result_list)
+        self.complete(rows)
+        self.result_list = rows
 
     def complete(self, rows: list[Any]) -> None:
         raise NotImplementedError

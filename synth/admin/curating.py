@@ -1,4 +1,4 @@
-"""Purge, refresh, pin, unpin and extend on the entries screen: for one entry, for those chosen in the list, or by filter.
+"""Purge, refresh, pin, unpin and extend on the entries screen: one entry, those chosen in the list, or by a filter.
 
 Whatever it is, the page shows how many entries it is about before it is carried out.
 """

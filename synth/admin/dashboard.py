@@ -94,9 +94,7 @@ def _cards(found: Figures, seen: State | None) -> Iterable[Card]:
     if seen is not None:
         waiting = sum(queue.waiting for queue in seen.queues.values())
         oldest = max((queue.oldest for queue in seen.queues.values()), default=0.0)
-        yield Card(
-            _("Sentences waiting"), count(waiting), gettext("oldest: %s") % duration(oldest), "synth_synthesis"
-        )
+        yield Card(_("Sentences waiting"), count(waiting), gettext("oldest: %s") % duration(oldest), "synth_synthesis")
 
 
 def _saved(found: Figures) -> Iterable[Card]:
@@ -113,7 +111,9 @@ def _saved(found: Figures) -> Iterable[Card]:
 
 
 def _times(title: Any, found: Figures, what: What) -> Card:
-    return Card(title, _median(found.latency_of(what, found.today)), _median(found.latency_of(what)), "synth_latencyday")
+    return Card(
+        title, _median(found.latency_of(what, found.today)), _median(found.latency_of(what)), "synth_latencyday"
+    )
 
 
 def _median(latency: Latency) -> str:

@@ -89,7 +89,7 @@ class EntryAdmin(CuratesEntries):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Entry], search_term: str
     ) -> tuple[QuerySet[Entry], bool]:
-        """Texts that hold every word; besides what is a tenant's, a voice's or an engine's name is looked for as such."""
+        """Texts that hold every word, and what is a tenant's, a voice's or an engine's of that name."""
         term = search_term.strip()
         if not term or parse_row_id(self.id_prefix, term) is not None:
             return super().get_search_results(request, queryset, search_term)
@@ -188,7 +188,7 @@ def _standing(entry: Entry) -> EntryStanding:
 
 
 def _in_text(term: str) -> Q:
-    """Letter case does not count; where there is none, and the word is too short for the index, it need not be folded."""
+    """Letter case does not count. A word that has none, and is too short for the index, need not be folded."""
     wanted = Q()
     for word in term.split():
         plain = len(word) < SHORT and word.upper() == word.lower()

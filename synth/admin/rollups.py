@@ -15,8 +15,10 @@ from unfold.decorators import display
 from synth import dashboard
 from synth.admin import filters
 from synth.admin.amounts import number
-from synth.admin.base import ReadOnlyAdmin, RowsAtOnce, excerpt, link, readable_json
+from synth.admin.base import ReadOnlyAdmin, RowsAtOnce, excerpt, link, readable_json, seconds
+from synth.admin.usage import OutcomeFilter
 from synth.models import Entry, FailureDay, LatencyDay, PhraseDay, Sample
+from tenants.models import UsageDay
 
 DAY = ("day", RangeDateFilter)
 
@@ -25,6 +27,28 @@ class RollupAdmin(ReadOnlyAdmin):
     """Days, the newest first."""
 
     list_filter_submit = True
+
+
+@admin.register(UsageDay)
+class UsageDayAdmin(RollupAdmin):
+    list_display = [
+        "day",
+        "tenant",
+        "engine",
+        "voice",
+        "outcome",
+        "state",
+        "requests",
+        "characters",
+        "synthesised",
+        "length",
+    ]
+    list_select_related = ["tenant"]
+    list_filter = [filters.TENANT, OutcomeFilter, filters.EngineFilter, filters.VoiceFilter, DAY]
+
+    @display(description=_("duration"), ordering="seconds")
+    def length(self, row: UsageDay) -> str:
+        return seconds(row.seconds)
 
 
 @admin.register(LatencyDay)

@@ -157,9 +157,7 @@ def _near_misses(found: Figures, tenant: TenantRef | None) -> Iterator[Alarm]:
 def _dead_endpoints(tenant: TenantRef | None) -> Iterator[Alarm]:
     rows = WebhookEndpoint.objects.filter(**({"tenant_id": tenant.id} if tenant else {}))
     given_up = rows.filter(disabled_reason__in=(WebhookEndpoint.Reason.GONE, WebhookEndpoint.Reason.FAILING))
-    failing = rows.filter(
-        status=WebhookEndpoint.Status.ENABLED, failing_since__lt=database_now() - FAILING_FOR
-    )
+    failing = rows.filter(status=WebhookEndpoint.Status.ENABLED, failing_since__lt=database_now() - FAILING_FOR)
     counts = {"given_up": given_up.count(), "failing": failing.count()}
     if any(counts.values()):
         yield Alarm(Condition.ENDPOINTS, counts)

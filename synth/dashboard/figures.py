@@ -158,7 +158,7 @@ def _top_tenants(first: date, last: date) -> list[tuple[Tenant, Requests]]:
     return [(known[row["tenant_id"]], _summed(row)) for row in most if row["tenant_id"] in known]
 
 
-def _summed(row: Mapping[str, int]) -> Requests:
+def _summed(row: Mapping[str, Any]) -> Requests:
     return Requests(
         requests=row["asked"], hits=row["found"], looked_up=row["sought"], characters=row["said"], failed=row["lost"]
     )

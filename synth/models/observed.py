@@ -84,7 +84,7 @@ class PhraseDay(models.Model):
 
 
 class Sample(models.Model):
-    """How the whole was at one moment: one a minute, by `service.take_sample`. `values` are those of `synth.samples`."""
+    """How the whole was at one moment: one a minute, by `dashboard.take_sample`, which says what `values` are."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     at = models.DateTimeField(_("time"))

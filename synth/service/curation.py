@@ -196,7 +196,7 @@ def _portion(action: CurationAction) -> bool:
 
 
 def _change_portion(action: CurationAction) -> bool:
-    """Purge, pin, unpin or extend the next entries and move on, in one transaction: none is done twice, none is left out."""
+    """Change the next entries and move on, in one transaction: none is done twice, none is left out."""
     action.refresh_from_db()
     if action.state not in OPEN:
         return False

@@ -1,4 +1,4 @@
-"""How stored sounds stand: which TTL rule applies to each, how old it may become, how often it was a hit. For the admin.
+"""How stored sounds stand: which TTL rule applies, how old each may become, how often it was a hit. For the admin.
 
 What follows is told without the heat of hits: Redis alone knows that, and lets a hot one become older.
 """
@@ -98,9 +98,7 @@ def sound_before(entry: Entry) -> StoredAudio | None:
         return None
     hold(TenantRef(entry.tenant_id), entry.previous_digest)
     made = entry.previous_made_at.timestamp() if entry.previous_made_at else 0.0
-    return replace(
-        of_entry(entry), digest=entry.previous_digest, duration=entry.previous_duration or 0.0, made=made
-    )
+    return replace(of_entry(entry), digest=entry.previous_digest, duration=entry.previous_duration or 0.0, made=made)
 
 
 # --- Rules ----------------------------------------------------------------------------------------------------------
@@ -115,9 +113,7 @@ def _rules(tenants: Iterable[UUID]) -> dict[UUID | None, list[tuple[Rule, Policy
     return found
 
 
-def _standing(
-    entry: Entry, rules: Mapping[UUID | None, list[tuple[Rule, Policy]]], hits: int
-) -> EntryStanding:
+def _standing(entry: Entry, rules: Mapping[UUID | None, list[tuple[Rule, Policy]]], hits: int) -> EntryStanding:
     known = [*rules.get(entry.tenant_id, []), *rules.get(None, [])]
     subject = Subject(
         category=entry.category, engine=entry.engine, voice=entry.voice, characters=getattr(entry, "characters", 0)
@@ -181,7 +177,8 @@ def _hits(entries: Sequence[Entry]) -> dict[UUID, int]:
     for entry in entries:
         if entry.kind == Entry.Kind.RENDITION:
             by_tenant.setdefault(entry.tenant_id, []).append(entry)
-    cache, found = wiring.rendition_cache(), {}
+    cache = wiring.rendition_cache()
+    found: dict[UUID, int] = {}
     for tenant_id, rows in by_tenant.items():
         counts = cache.hits(TenantRef(tenant_id), [row.key for row in rows])
         found.update(zip((row.id for row in rows), counts, strict=True))
