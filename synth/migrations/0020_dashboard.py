@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('synth', '0016_turns'),
+        ('synth', '0017_quotas'),
         ('tenants', '0004_work_limits'),
     ]
 

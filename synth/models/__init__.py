@@ -14,6 +14,7 @@ from synth.models.observed import FailureDay, LatencyDay, PhraseDay, Sample
 from synth.models.policy import Policy
 from synth.models.purge import DiscardedObject, PurgeNumber
 from synth.models.rendering import Rendering, RenderingPart
+from synth.models.storage_use import StorageUse
 from synth.models.synthesis import Synthesis
 from synth.models.voice import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.webhook import DeliveryAttempt, EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
@@ -47,6 +48,7 @@ __all__ = [
     "Rendering",
     "RenderingPart",
     "Sample",
+    "StorageUse",
     "Synthesis",
     "VoiceEvent",
     "VoiceSettings",

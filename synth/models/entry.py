@@ -35,6 +35,7 @@ class Entry(models.Model):
     engine = models.CharField(_("engine"), max_length=64)
     model_version = models.CharField(_("model version"), max_length=128)
     voice = models.CharField(_("voice"), max_length=128)
+    api_key_id = models.UUIDField(_("API key"), null=True)
     category = models.CharField(_("category"), max_length=64, blank=True, default="")
     text = models.TextField(_("text"))
     spec = models.JSONField(_("spec"), null=True)

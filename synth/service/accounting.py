@@ -26,11 +26,11 @@ from tenants.ids import parse_id
 from tenants.models import Usage
 from tenants.models.usage import GAP
 from tenants.types import Caller, TenantRef
+from tenants.usage import correct_gap, write_usage
 
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 5.0  # of one tenant at a time
-ROWS = 200  # of one statement
 OUTCOMES = {"hit": "hit", "stale_hit": "stale"}
 OUTCOMES_OF_JOBS = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}
 _draining = threading.Lock()
@@ -53,7 +53,7 @@ def account_jobs() -> None:
     while jobs := list(ended.order_by("ended_at")[:BATCH]):
         with transaction.atomic():
             mine = _taken(jobs)
-            Usage.objects.bulk_create(map(_of_job, mine), ignore_conflicts=True, batch_size=ROWS)
+            write_usage([_of_job(job) for job in mine])
             count_failures(mine)
         if len(jobs) < BATCH:
             return
@@ -89,7 +89,7 @@ def record_restored(
         duration=stored.duration,
         request_id=request_id,
     )
-    Usage.objects.bulk_create([row], ignore_conflicts=True)
+    write_usage([row])
 
 
 def today(tenant: TenantRef) -> Today:
@@ -116,8 +116,7 @@ def _drain_streams() -> None:
 def _drain(streams: UsageStreams, tenant: TenantRef) -> None:
     ends_at = time.monotonic() + DRAIN_SECONDS
     while (events := streams.read(tenant)) and time.monotonic() < ends_at:
-        rows = [_of_event(tenant, event) for event in events]
-        Usage.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS)
+        write_usage([_of_event(tenant, event) for event in events])
         losses = streams.taken(tenant, events)
         if losses.count:
             _note_losses(streams, tenant, losses)
@@ -133,7 +132,7 @@ def _note_losses(streams: UsageStreams, tenant: TenantRef, losses: Losses) -> No
         outcome=GAP,
         count=losses.count,
     )
-    Usage.objects.bulk_create([row], update_conflicts=True, unique_fields=["id"], update_fields=["count", "at"])
+    correct_gap(row)
     streams.losses_told(tenant, losses)
 
 

@@ -1,7 +1,9 @@
 """The rows of the tenants app, one model a file."""
 
 from tenants.models.api_key import ApiKey
+from tenants.models.quota import QuotaWarning
 from tenants.models.tenant import Tenant
 from tenants.models.usage import Usage
+from tenants.models.usage_day import UsageDay
 
-__all__ = ["ApiKey", "Tenant", "Usage"]
+__all__ = ["ApiKey", "QuotaWarning", "Tenant", "Usage", "UsageDay"]

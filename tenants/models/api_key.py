@@ -8,11 +8,12 @@ from django.utils.translation import gettext_lazy as _
 from tenants.ids import new_id
 from tenants.keys import LOOKUP_LENGTH, PREFIX, KeyRecord
 from tenants.limits import limit_of
+from tenants.models.quota import QuotaColumns
 from tenants.models.rate import RateColumns
 from tenants.models.tenant import Tenant
 
 
-class ApiKey(RateColumns):
+class ApiKey(RateColumns, QuotaColumns):
     """Change one through `tenants.service` only: it raises the tenant's snapshot version along with the change."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -23,6 +24,7 @@ class ApiKey(RateColumns):
     digest = models.CharField(max_length=64)
     pepper = models.PositiveIntegerField(_("pepper number"))
     scopes = models.JSONField(_("scopes"), default=list)
+    max_open_jobs = models.PositiveIntegerField(_("open jobs"), null=True, blank=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)

@@ -4,11 +4,12 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from tenants.ids import new_id
+from tenants.models.quota import QuotaColumns
 from tenants.models.rate import RateColumns
 from tenants.types import TenantRef
 
 
-class Tenant(RateColumns):
+class Tenant(RateColumns, QuotaColumns):
     """Change one through `tenants.service` only: it raises the snapshot version along with the change.
 
     `max_open_jobs` and `max_running` bound its queued and its running work: null takes the platform's default, 0 means
