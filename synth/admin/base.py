@@ -75,7 +75,7 @@ class RowsAtOnce(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        rows: list[Any] = list(self.result_list)
+        rows: list[Any] = list(self.result_list)  # type: ignore[has-type]
         self.complete(rows)
         self.result_list = rows
 
