@@ -62,6 +62,7 @@ class EntryAdmin(CuratesEntries):
         filters.TENANT, filters.EntryStateFilter, filters.KIND, filters.EngineFilter, filters.VoiceFilter,
         filters.CATEGORY, filters.FormatFilter, "pinned",
     ]  # fmt: skip
+    list_filter_submit = True  # a text among the filters
     search_fields = ["text"]
     search_help_text = _("Text, tenant, voice, engine or id")
     fieldsets = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from itertools import product
 from random import Random
@@ -52,9 +53,9 @@ def test_by_the_rule_that_applies(admin_client, world: World, rule: dict, age: f
 def test_the_filter_and_the_column_never_differ(world: World):
     """Whatever the rules are: what SQL finds is what is worked out for each row."""
     chance = Random(7)
-    for number in range(25):
+    for _ in range(25):
         kind = chance.choice([{"max_age": chance.choice([60, 600, 6000])}, {"pinned": True}, {"never_cache": True}])
-        extra = {"stale": chance.choice([0, 600])} if "max_age" in kind else {}
+        extra = {"stale": chance.choice([0, 600, 600])} if "max_age" in kind else {}
         matchers = {
             name: value
             for name, value in {
@@ -67,7 +68,6 @@ def test_the_filter_and_the_column_never_differ(world: World):
         }
         tenant = chance.choice([world.owner.tenant, world.stranger.tenant, None])
         Policy.objects.create(tenant=tenant, priority=chance.randrange(3), **kind, **extra, **matchers)
-        del number
     for voice, engine, category, age in product(("zf_one", "zf_two"), ("kokoro", "hibari"), ("", "a", "b"), (30, 900)):
         for tenant in (world.owner.tenant, world.stranger.tenant):
             text = "x" * chance.choice([5, 20, 50]) + str(Entry.objects.count())
@@ -77,7 +77,7 @@ def test_the_filter_and_the_column_never_differ(world: World):
             )
     Entry.objects.filter(id=Entry.objects.first().id).update(made_at=LONG_AGO)
     told = service.standings(list(service.with_characters(Entry.objects.all())))
-    assert len({standing.state for standing in told.values()}) == 6
+    assert {standing.state for standing in told.values()} == set(EntryState)
     for state in EntryState:
         found = set(service.in_state(Entry.objects.all(), state).values_list("id", flat=True))
         assert found == {entry_id for entry_id, standing in told.items() if standing.state is state}, state
@@ -99,7 +99,7 @@ def test_the_page_of_one_tells_the_same(admin_client, world: World):
     rule = Policy.objects.create(tenant=world.owner.tenant, note="Menus", max_age=7200)
     shown = admin_client.get(page_of(made(world, seconds_ago=3600))).content.decode()
     assert page_of(rule) in shown
-    assert "1 h of 2 h" in words(shown)
+    assert re.search(r"1 h( \d+ (s|min))? of 2 h", words(shown))
 
 
 def test_too_many_rules_ask_for_a_tenant(admin_client, world: World, monkeypatch):
@@ -129,4 +129,4 @@ def test_one_is_changed_from_its_page_after_the_question(admin_client, world: Wo
 def test_category_is_searched_for(admin_client, world: World):
     menu = made(world, seconds_ago=1, category="menus")
     made(world, seconds_ago=1)
-    assert rows_of(admin_client, "entry", category="menu") == [menu]
+    assert rows_of(admin_client, "entry", category__icontains="menu") == [menu]
