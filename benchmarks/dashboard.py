@@ -39,7 +39,7 @@ FROM generate_series(1, %(entries)s) AS n, (SELECT array_agg(id) AS ids FROM ten
 USAGE = """
 INSERT INTO tenants_usage (id, tenant_id, at, outcome, state, count, engine, voice, language, category, delivery,
   characters, duration, request_id)
-SELECT gen_random_uuid(), tenants.ids[1 + (n * n) %% array_length(tenants.ids, 1)],
+SELECT gen_random_uuid(), tenants.ids[1 + ((n %% 1000) * (n %% 1000)) %% array_length(tenants.ids, 1)],
   now() - n * (interval '%(days)s days' / %(usage)s),
   CASE WHEN n %% 20 < 13 THEN 'hit' WHEN n %% 20 < 19 THEN 'miss' ELSE 'refresh' END,
   CASE WHEN n %% 97 = 0 THEN 'failed' ELSE 'succeeded' END, 1, CASE WHEN n %% 3 = 0 THEN 'kokoro' ELSE 'hibari' END,

@@ -57,6 +57,11 @@ class Table:
         return reverse(f"admin:{self.model}_changelist")
 
     @property
+    def is_pairs(self) -> bool:
+        """Without headers it is a list of names with their values."""
+        return not self.headers
+
+    @property
     def table(self) -> dict[str, Any]:
         return {"headers": self.headers, "rows": self.rows}
 
@@ -178,7 +183,7 @@ def _state_tables(seen: State) -> Iterable[Table]:
     hooks = seen.webhooks
     yield Table(
         _("Webhooks"),
-        [_("what"), _("now")],
+        [],
         [
             [gettext("endpoints that work"), count(int(hooks.get("well", 0)))],
             [gettext("endpoints that fail"), count(int(hooks.get("failing", 0)))],
@@ -188,7 +193,7 @@ def _state_tables(seen: State) -> Iterable[Table]:
         ],
         "synth_webhookendpoint",
     )
-    yield Table(_("Redis and storage"), [_("what"), _("now")], list(_stores(seen)), "synth_sample")
+    yield Table(_("Redis and storage"), [], list(_stores(seen)), "synth_sample")
 
 
 def _stores(seen: State) -> Iterable[list[Any]]:

@@ -67,7 +67,7 @@ class EntryAdmin(CuratesEntries):
     search_help_text = _("Text, tenant, voice, engine or id")
     fieldsets = [
         (None, {"fields": ["public_id", "text_whole", "listen", "tenant", "kind", "category", "pinned"]}),
-        (_("How it stands"), {"fields": ["state_label", "hits", "age", "rule"]}),
+        (_("How it stands"), {"fields": ["state_name", "hits", "age", "rule"]}),
         (_("Before it was made anew"), {"fields": ["compared"]}),
         (_("Sound"), {"fields": ["voice", "engine", "model_version", "length", "format", "media_type", "sample_rate"]}),
         (_("Storage"), {"fields": ["size_label", "digest", "key", "made_at", "created_at", "provenance_json"]}),
@@ -114,6 +114,10 @@ class EntryAdmin(CuratesEntries):
     def state_label(self, entry: Entry) -> tuple[str, Any]:
         state = _standing(entry).state
         return state.value, filters.ENTRY_STATES[state]
+
+    @display(description=_("state"))
+    def state_name(self, entry: Entry) -> Any:
+        return filters.ENTRY_STATES[_standing(entry).state]
 
     @display(description=_("hits"))
     def hits(self, entry: Entry) -> int | str:
