@@ -93,6 +93,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep_storage": {"task": "synth.sweep_storage", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
     "audit_objects": {"task": "synth.audit_objects", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
     "count_days": {"task": "synth.count_days", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
+    "sample": {"task": "synth.take_sample", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
     "misses": {"task": "synth.judge_misses", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
     "quotas": {"task": "synth.warn_of_quotas", "schedule": 10.0, "options": {"queue": "io", "expires": 10}},
     "usage": {"task": "synth.drain_usage", "schedule": 1.0, "options": {"queue": "io", "expires": 2}},

@@ -1,4 +1,4 @@
-"""Purge, refresh, pin and unpin on the entries screen: for what is chosen in the list, or by a filter over tenants.
+"""Purge, refresh, pin, unpin and extend on the entries screen: one entry, those chosen in the list, or by a filter.
 
 Whatever it is, the page shows how many entries it is about before it is carried out.
 """
@@ -33,7 +33,7 @@ from tenants.models import Tenant
 from tenants.types import TenantRef
 
 Kind = CurationAction.Kind
-KINDS = [(kind.value, kind.label) for kind in (Kind.PURGE, Kind.REFRESH, Kind.PIN, Kind.UNPIN)]
+KINDS = [(kind.value, kind.label) for kind in (Kind.PURGE, Kind.REFRESH, Kind.PIN, Kind.UNPIN, Kind.EXTEND)]
 PERMISSIONS = {Kind.PURGE: "synth.delete_entry"}
 ANY = ("", _("any"))
 MOST_CHOSEN = 1_000
@@ -110,8 +110,9 @@ class CurationForm(forms.Form):
 class CuratesEntries(ReadOnlyAdmin):
     """What the entries' screen can do to what it lists."""
 
-    actions = ["purge", "refresh", "pin", "unpin"]
+    actions = ["purge", "refresh", "pin", "unpin", "extend"]
     actions_list = ["curate"]
+    actions_detail = ["refresh_this", "pin_this", "unpin_this", "extend_this", "purge_this"]
 
     def has_purge_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return may(request, Kind.PURGE)
@@ -134,6 +135,39 @@ class CuratesEntries(ReadOnlyAdmin):
     @action(description=_("Unpin"), permissions=["curate"])
     def unpin(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
         return self._ask(request, chosen(Kind.UNPIN, entries))
+
+    @action(description=_("Extend"), permissions=["curate"])
+    def extend(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
+        return self._ask(request, chosen(Kind.EXTEND, entries))
+
+    @action(description=_("Refresh"), url_path="refresh", permissions=["curate"], icon="refresh")
+    def refresh_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(Kind.REFRESH, Entry.objects.filter(id=object_id)))
+
+    @action(description=_("Pin"), url_path="pin", permissions=["curate"], icon="keep")
+    def pin_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(Kind.PIN, Entry.objects.filter(id=object_id)))
+
+    @action(description=_("Unpin"), url_path="unpin", permissions=["curate"], icon="keep_off")
+    def unpin_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(Kind.UNPIN, Entry.objects.filter(id=object_id)))
+
+    @action(description=_("Extend"), url_path="extend", permissions=["curate"], icon="more_time")
+    def extend_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(Kind.EXTEND, Entry.objects.filter(id=object_id)))
+
+    @action(description=_("Purge"), url_path="purge", permissions=["purge"], icon="delete")
+    def purge_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(Kind.PURGE, Entry.objects.filter(id=object_id)))
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """What can be done to this one: it is pinned or not, and sentences are made anew with their renditions."""
+        row = Entry.objects.filter(id=object_id).values_list("pinned", "kind").first()
+        hidden = {"pin_this" if row and row[0] else "unpin_this"}
+        if row and row[1] == Entry.Kind.SEGMENT:
+            hidden.add("refresh_this")
+        found = super().get_actions_detail(request, object_id)
+        return [button for button in found if button.action_name.removeprefix("synth_entry_") not in hidden]
 
     @action(description=_("Change by filter"), url_path="curate", permissions=["curate"], icon="filter_alt")
     def curate(self, request: HttpRequest) -> HttpResponse:

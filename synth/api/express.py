@@ -19,7 +19,7 @@ from weakref import ReferenceType, ref
 from cachetools import LRUCache
 from django.utils import timezone
 
-from synth import metrics, service, wiring
+from synth import metrics, observed, service, wiring
 from synth.api.answers import Answer, finished_answer
 from synth.service import Inquiry, Speech, Visit
 from synth.snapshot import Snapshot
@@ -176,6 +176,7 @@ def _hit(known: Known, passage: Passage) -> Answer | None:
         return None
     answer = finished_answer(spoken, visit, known.inquiry.request)
     count_hit(spoken, known.inquiry.request, seconds=perf_counter() - started)
+    observed.note(known.caller.tenant, known.inquiry.key)
     answer.headers.update(known.headers)
     answer.headers.update({"Content-Length": str(len(answer.body)), "X-Request-Id": visit.request_id})
     return answer

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from synth import metrics, service, wiring
+from synth import metrics, observed, service, wiring
 from synth.api.answers import finished_answer, pending_answer
 from synth.api.express import Passage, count_hit, passage_of
 from synth.api.jobs import SpeechCollection
@@ -121,6 +121,7 @@ def _speak(visit: Visit, *, payload: Any, passage: Passage, started: float) -> T
     answer = finished_answer(spoken, visit, asked)
     if inquiry.uses_cache:
         passage.answered = visit, inquiry, answer
+    observed.note(visit.snapshot.tenant, inquiry.key)
     seconds = perf_counter() - started
     if spoken.from_cache:
         count_hit(spoken, asked, seconds=seconds)

@@ -10,6 +10,7 @@ from synth.models.idempotent import IdempotentRequest
 from synth.models.job import Job
 from synth.models.lexicon import LexiconWord
 from synth.models.miss import MissDay, MissExample, MissParameter
+from synth.models.observed import FailureDay, LatencyDay, PhraseDay, Sample
 from synth.models.policy import Policy
 from synth.models.purge import DiscardedObject, PurgeNumber
 from synth.models.rendering import Rendering, RenderingPart
@@ -33,16 +34,20 @@ __all__ = [
     "EngineWorker",
     "Entry",
     "EventType",
+    "FailureDay",
     "IdempotentRequest",
     "Job",
+    "LatencyDay",
     "LexiconWord",
     "MissDay",
     "MissExample",
     "MissParameter",
+    "PhraseDay",
     "Policy",
     "PurgeNumber",
     "Rendering",
     "RenderingPart",
+    "Sample",
     "StorageUse",
     "Synthesis",
     "VoiceEvent",

@@ -20,7 +20,8 @@ class Entry(models.Model):
 
     `spec` is that of a rendition, without its text. `references` are the fingerprints of the tenant's own voices that
     it sounds like, with a space between. A purged one stays as a record without text, so that the next miss can tell
-    why; `purge_number` is the tenant's number of the last change that Redis must not have missed.
+    why; `purge_number` is the tenant's number of the last change that Redis must not have missed. `previous_…` is the
+    sound whose place this one took, for as long as URLs of it may run and storage has it.
     """
 
     class Kind(models.TextChoices):
@@ -50,6 +51,10 @@ class Entry(models.Model):
     purge_number = models.PositiveBigIntegerField(null=True)
     references = models.CharField(max_length=128, blank=True, default="", editable=False)
     provenance = models.JSONField(_("provenance"), default=dict)
+    previous_digest = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
+    previous_duration = models.FloatField(null=True, editable=False)
+    previous_made_at = models.DateTimeField(null=True, editable=False)
+    previous_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = LiveEntries()

@@ -23,6 +23,16 @@ from synth.service.rendering import drain_renderings
 from synth.service.replaying import heard_again
 from synth.service.selection import EntryFilter, Selection
 from synth.service.speaking import Speech, cancel, recall, remake, speak
+from synth.service.standing import (
+    EntryStanding,
+    EntryState,
+    TooManyRules,
+    in_state,
+    made_anew,
+    sound_before,
+    standings,
+    with_characters,
+)
 from synth.service.sweeping import sweep
 from synth.service.synthesis import drain_engine
 from synth.service.voice_settings import delete_voice_settings, save_voice_settings
@@ -52,6 +62,8 @@ __all__ = [
     "Consent",
     "EndpointOrder",
     "EntryFilter",
+    "EntryStanding",
+    "EntryState",
     "Explanation",
     "Inquiry",
     "ItemResult",
@@ -62,6 +74,7 @@ __all__ = [
     "Selection",
     "Speech",
     "StaleSnapshot",
+    "TooManyRules",
     "Undertaking",
     "Visit",
     "VoiceOrder",
@@ -92,11 +105,13 @@ __all__ = [
     "enable_endpoint",
     "explain_request",
     "heard_again",
+    "in_state",
     "is_fresh",
     "judge_misses",
     "keep",
     "let_go",
     "lines_of",
+    "made_anew",
     "payload_of",
     "quotas_used",
     "recall",
@@ -110,7 +125,9 @@ __all__ = [
     "save_word",
     "send_test",
     "signed_url",
+    "sound_before",
     "speak",
+    "standings",
     "sweep",
     "sweep_objects",
     "sweep_storage",
@@ -121,4 +138,5 @@ __all__ = [
     "voice_url",
     "warm",
     "warn_of_quotas",
+    "with_characters",
 ]

@@ -7,6 +7,7 @@ Redis only once their rows are committed, and whoever dies in between does no ha
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
@@ -18,6 +19,7 @@ from redis import RedisError
 from synth import wiring
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
+from synth.service.failures import count_failures
 from synth.service.quotas import give_back_failed
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, StoredAudio
@@ -52,10 +54,21 @@ def account_jobs() -> None:
     while jobs := list(ended.order_by("ended_at")[:BATCH]):
         give_back_failed(jobs)
         with transaction.atomic():
-            write_usage([_of_job(job) for job in jobs])
-            Job.objects.filter(id__in=[job.id for job in jobs]).update(accounted=True)
+            mine = _taken(jobs)
+            write_usage([_of_job(job) for job in mine])
+            count_failures(mine)
         if len(jobs) < BATCH:
             return
+
+
+def _taken(jobs: Sequence[Job]) -> list[Job]:
+    """Those that no other process accounts for: they are marked, in the transaction that writes their usage."""
+    free = Job.objects.select_for_update(skip_locked=True, no_key=True).filter(
+        id__in=[job.id for job in jobs], accounted=False
+    )
+    mine = set(free.order_by().values_list("id", flat=True))
+    Job.objects.filter(id__in=mine).update(accounted=True)
+    return [job for job in jobs if job.id in mine]
 
 
 def record_restored(

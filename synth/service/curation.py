@@ -24,7 +24,7 @@ from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
 from synth.service.making import make_portion, next_entries
 from synth.service.progress import end_action
-from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
+from synth.service.purging import CHUNK, extend_entries, follow_purges, going_along, purge_entries, touch_entries
 from synth.service.selection import Selection
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _
@@ -174,7 +174,7 @@ def _portion(action: CurationAction) -> bool:
 
 
 def _change_portion(action: CurationAction) -> bool:
-    """Purge, pin or unpin the next entries and move on, in one transaction: none is done twice, none is left out."""
+    """Change the next entries and move on, in one transaction: none is done twice, none is left out."""
     action.refresh_from_db()
     if action.state not in OPEN:
         return False
@@ -205,6 +205,8 @@ class _Change:
     def make(self) -> int:
         if self.kind == Kind.PURGE:
             return purge_entries(self.tenant, self.ids, self._along)
+        if self.kind == Kind.EXTEND:
+            return extend_entries(self.tenant, self.ids)
         return touch_entries(self.tenant, self.ids, pinned=self.kind == Kind.PIN)
 
 

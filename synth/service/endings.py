@@ -19,7 +19,7 @@ from synth.models.prepared import Change, insert, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import Claimed, fenced
 from synth.service.catalogue import LONG_AGO
-from synth.service.object_sweep import discard
+from synth.service.object_sweep import discard, kept_until
 from synth.service.purging import holds_purged, next_number, purged_since
 from synth.service.synthesis_quota import settle
 from synth.service.webhooks.ended_jobs import jobs_to_tell, tell_of
@@ -199,12 +199,23 @@ def _overwrite(entry: Entry, purge_number: int) -> tuple[Entry, int, bool, Entry
     before = same_key.get()
     changes = {name: getattr(entry, name) for name in ENTRY_FIELDS}
     swapped = before.digest != entry.digest and before.purged_at is None
+    changes |= _previous(before) if swapped else {}
     if swapped and entry.kind == Entry.Kind.RENDITION:
         purge_number = changes["purge_number"] = next_number(tenant)
     same_key.update(**changes, purged_at=None)
     if swapped:
         discard(tenant, [(before.digest, before.format)])
     return same_key.get(), purge_number, swapped, before
+
+
+def _previous(before: Entry) -> dict[str, Any]:
+    """What the row keeps of the sound that it named before: to be heard beside the new one as long as it is there."""
+    return {
+        "previous_digest": before.digest,
+        "previous_duration": before.duration,
+        "previous_made_at": before.made_at,
+        "previous_until": kept_until(),
+    }
 
 
 def standing_of(entry: Entry | None, at: datetime) -> Standing:

@@ -84,6 +84,12 @@ def touch_entries(tenant: TenantRef, ids: Sequence[UUID], **changes: object) -> 
         return Entry.objects.filter(tenant_id=tenant.id, id__in=ids).update(purge_number=number, **changes)
 
 
+def extend_entries(tenant: TenantRef, ids: Sequence[UUID]) -> int:
+    """Let their TTL begin anew, whatever is left of it; not of those whose audio is lost. How many."""
+    kept = Entry.objects.filter(tenant_id=tenant.id, id__in=ids).exclude(made_at=LONG_AGO)
+    return touch_entries(tenant, list(kept.order_by().values_list("id", flat=True)), made_at=database_now())
+
+
 def next_number(tenant: TenantRef) -> int:
     """Called in the transaction of the change, before any entry is locked: it is then nobody else's turn till the end.
 
@@ -195,5 +201,5 @@ def _bury(tenant: TenantRef, ids: Sequence[UUID], number: int) -> None:
     now = database_now()
     for chunk in chunks(ids):
         Entry.objects.filter(tenant_id=tenant.id, id__in=chunk).update(
-            purged_at=now, purge_number=number, pinned=False, text="", spec=None, provenance={}
+            purged_at=now, purge_number=number, pinned=False, text="", spec=None, provenance={}, previous_digest=""
         )
