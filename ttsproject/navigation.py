@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from django.apps import apps
+from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from synth.admin.savings import lately
+from tenants.operators import bound_to
 
 # Group -> (title, icon, app, model).
 GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
@@ -66,8 +69,9 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def first_page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    return context | {"saved_lately": lately() if _may_see(request, "synth", "engineday") else []}
+    saved = lately(bound_to(request)) if _may_see(request, "synth", "engineday") else []
+    return context | {"saved_lately": saved}
 
 
 def _may_see(request: HttpRequest, app: str, model: str) -> bool:
-    return any(request.user.has_perm(f"{app}.{verb}_{model}") for verb in ("view", "change"))
+    return bool(admin.site.get_model_admin(apps.get_model(app, model)).has_view_permission(request))

@@ -30,6 +30,7 @@ from synth.service import Actor, EntryFilter, Selection
 from tenants.context import request_id
 from tenants.errors import NotFound, Problem
 from tenants.models import Tenant
+from tenants.operators import bound_to
 from tenants.types import TenantRef
 
 Kind = CurationAction.Kind
@@ -40,7 +41,10 @@ MOST_CHOSEN = 1_000
 
 
 class CurationForm(forms.Form):
-    """What is to be done, and with which entries: `ids` where they were chosen in the list, else a filter."""
+    """What is to be done, and with which entries: `ids` where they were chosen in the list, else a filter.
+
+    `bound` is the one tenant of an operator who has no other: whatever was sent, it is about that one.
+    """
 
     kind = forms.ChoiceField(label=_("Action"), choices=KINDS, widget=UnfoldAdminSelectWidget)
     ids = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -69,6 +73,13 @@ class CurationForm(forms.Form):
         label=_("Made before"), required=False, widget=UnfoldAdminSplitDateTimeWidget
     )
 
+    def __init__(self, *args: Any, bound: TenantRef | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._bound = bound
+        if bound is not None:
+            tenants: Any = self.fields["tenant"]
+            tenants.queryset, tenants.help_text = Tenant.objects.filter(id=bound.id), ""
+
     def clean_ids(self) -> tuple[UUID, ...]:
         try:
             ids = tuple(UUID(hex=item) for item in str(self.cleaned_data["ids"]).split(",") if item)
@@ -92,7 +103,7 @@ class CurationForm(forms.Form):
     @property
     def scope(self) -> TenantRef | None:
         tenant: Tenant | None = self.cleaned_data["tenant"]
-        return tenant.ref if tenant else None
+        return self._bound or (tenant.ref if tenant else None)
 
     def _filter(self) -> EntryFilter:
         asked: dict[str, Any] = self.cleaned_data
@@ -121,26 +132,26 @@ class CuratesEntries(ReadOnlyAdmin):
 
     @action(description=_("Purge"), permissions=["purge"])
     def purge(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.PURGE, entries))
+        return self._ask(request, chosen(request, Kind.PURGE, entries))
 
     @action(description=_("Refresh"), permissions=["curate"])
     def refresh(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.REFRESH, entries.filter(kind=Entry.Kind.RENDITION)))
+        return self._ask(request, chosen(request, Kind.REFRESH, entries.filter(kind=Entry.Kind.RENDITION)))
 
     @action(description=_("Pin"), permissions=["curate"])
     def pin(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.PIN, entries))
+        return self._ask(request, chosen(request, Kind.PIN, entries))
 
     @action(description=_("Unpin"), permissions=["curate"])
     def unpin(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.UNPIN, entries))
+        return self._ask(request, chosen(request, Kind.UNPIN, entries))
 
     @action(description=_("Change by filter"), url_path="curate", permissions=["curate"], icon="filter_alt")
     def curate(self, request: HttpRequest) -> HttpResponse:
         """First the form, then the count, then the action."""
         if request.method != "POST":
-            return self._page(request, CurationForm())
-        form = CurationForm(request.POST)
+            return self._page(request, CurationForm(bound=bound_to(request)))
+        form = CurationForm(request.POST, bound=bound_to(request))
         if not form.is_valid():
             return self._page(request, form)
         expected = request.POST.get("expected", "")
@@ -192,9 +203,10 @@ class CuratesEntries(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/synth/entry/curate.html", context)
 
 
-def chosen(kind: str, entries: QuerySet[Entry]) -> CurationForm:
+def chosen(request: HttpRequest, kind: str, entries: QuerySet[Entry]) -> CurationForm:
     ids = entries.order_by().values_list("id", flat=True)[: MOST_CHOSEN + 1]
-    return CurationForm({"kind": kind, "ids": ",".join(item.hex for item in ids) or "0" * 32})
+    asked = {"kind": kind, "ids": ",".join(item.hex for item in ids) or "0" * 32}
+    return CurationForm(asked, bound=bound_to(request))
 
 
 def may(request: HttpRequest, kind: str) -> bool:

@@ -8,8 +8,7 @@ from django.db.models import Model
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
-
+from tenants.admin.bound import BoundAdmin
 from tenants.limits import MIN_RATE
 
 LIMIT_FIELDS = ["rate_limit", "rate_burst"]
@@ -28,7 +27,7 @@ class LimitForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
         return dict(cleaned)
 
 
-class ServiceAdmin(ModelAdmin):
+class ServiceAdmin(BoundAdmin):
     """A screen says what its two forms call; Django's own log, permissions and transaction stay in place."""
 
     def create(self, form: ModelForm[Any]) -> Model:

@@ -17,6 +17,7 @@ from tenants import service
 from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
 from tenants.limits import MAX_WORK
 from tenants.models import Tenant
+from tenants.operators import bound_to
 
 WORK_FIELDS = ["max_open_jobs", "max_running"]
 
@@ -49,6 +50,7 @@ class TenantAdmin(ServiceAdmin):
     fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, "status", "snapshot_version", "created_at"]
     readonly_fields = ["status", "snapshot_version", "created_at"]
     actions = ["suspend", "resume"]
+    tenant_path = "pk"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
         unrevoked = Count("api_keys", filter=Q(api_keys__revoked_at=None))
@@ -57,6 +59,13 @@ class TenantAdmin(ServiceAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Tenant | None = None) -> list[str]:  # noqa: ARG002
         return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return bound_to(request) is None and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
+        """Limits and suspension are the platform's: an operator of one tenant looks at them."""
+        return bound_to(request) is None and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:  # noqa: ARG002
         """A tenant's audio lives outside the database: deleting the row alone would orphan it. Suspend instead."""
