@@ -36,8 +36,9 @@ class TenantForm(LimitForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["slug"].required = bool(self.instance.slug)
-        for name in WORK_FIELDS:
+        if "slug" in self.fields:  # not where the page is only looked at
+            self.fields["slug"].required = bool(self.instance.slug)
+        for name in self.fields.keys() & set(WORK_FIELDS):
             self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
 
 
