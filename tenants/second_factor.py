@@ -1,4 +1,4 @@
-"""The second factor of an admin user: an authenticator app's codes, and recovery codes. The admin's log-in asks here."""
+"""The second factor of an admin user: codes of an authenticator app, and recovery codes. The log-in asks here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in to the admin: the form with the second factor, what is shown after too many tries, and who must have one."""
+"""Logging in to the admin: the form with the second factor, what follows too many tries, and who must have one."""
 
 from collections.abc import Callable
 from typing import Any

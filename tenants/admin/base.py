@@ -8,6 +8,7 @@ from django.db.models import Model
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+
 from tenants.admin.bound import BoundAdmin
 from tenants.limits import MIN_RATE
 

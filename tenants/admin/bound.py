@@ -109,5 +109,3 @@ def limit_tenants(field: Field, request: HttpRequest) -> None:
     choice.required = True
     choice.initial = tenant.id
     choice.empty_label = None
-
-

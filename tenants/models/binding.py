@@ -11,7 +11,11 @@ class TenantBinding(models.Model):
     """PROTECT: were the row to go along with its tenant, the user would see all others."""
 
     user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+", verbose_name=_("user")
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="binding",
+        verbose_name=_("user"),
     )
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+", verbose_name=_("tenant"))
 

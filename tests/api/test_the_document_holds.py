@@ -16,7 +16,8 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import Client
 from django.utils import timezone
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as drawn_by
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
@@ -68,8 +69,12 @@ def ids(owner: Caller) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _connection_stays_open() -> Iterator[None]:
-    """As Django's own test client: a request closes no connection that the test's transaction is on."""
+def _connection_stays_open(settings: Any) -> Iterator[None]:
+    """As with Django's own test client: no request closes the connection that the test's transaction is on.
+
+    One that waits for its speech would, so there is no seat to wait in.
+    """
+    settings.REFRAIN = {**settings.REFRAIN, "MAX_WAITERS": 0}
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield
@@ -94,7 +99,7 @@ def test_every_answer_is_as_the_document_says(
     operation = schema[path][method.upper()]
 
     @given(case=operation.as_strategy(generation_mode=mode), known=st.booleans())
-    @settings(
+    @drawn_by(
         max_examples=EXAMPLES,
         deadline=None,
         database=None,

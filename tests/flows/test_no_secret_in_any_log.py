@@ -1,4 +1,4 @@
-"""What is secret stays out of every process' log: keys, passwords, codes and secrets of webhooks, right and wrong ones."""
+"""What is secret stays out of every process' log: keys, passwords, codes, secrets of webhooks, right and wrong ones."""
 
 from __future__ import annotations
 

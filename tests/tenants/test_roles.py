@@ -104,8 +104,8 @@ def test_an_administrator_binds_a_user_to_a_tenant(client: Any, world: World) ->
     data = {
         "username": "theirs", "is_active": "on", "is_staff": "on", "groups": [str(theirs.groups.get().pk)],
         "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00",
-        "tenantbinding-TOTAL_FORMS": "1", "tenantbinding-INITIAL_FORMS": "0",
-        "tenantbinding-0-tenant": str(world.owner.tenant.pk), "tenantbinding-0-user": str(theirs.pk),
+        "binding-TOTAL_FORMS": "1", "binding-INITIAL_FORMS": "0",
+        "binding-0-tenant": str(world.owner.tenant.pk), "binding-0-user": str(theirs.pk),
     }  # fmt: skip
     answer = client.post(reverse("admin:auth_user_change", args=[theirs.pk]), data)
     assert answer.status_code == 302, answer.context["errors"]

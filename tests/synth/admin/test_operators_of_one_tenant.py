@@ -187,7 +187,9 @@ def test_no_search_and_no_filter_finds_a_foreign_row(bound: Any, world: World) -
         asked += [{"tenant__id__exact": str(tenant.id)}, {"tenant__slug": tenant.slug}]
         for query in asked:
             answer = bound.get(reverse(f"{name}_changelist"), query)
-            rows = list(answer.context["cl"].result_list) if answer.status_code == 200 and "cl" in answer.context else []
+            rows = (
+                list(answer.context["cl"].result_list) if answer.status_code == 200 and "cl" in answer.context else []
+            )
             assert all(row.pk != foreign.pk for row in rows), (name, query)
             assert str(tenant.id) in str(query) or not rows or "q" in query
 
@@ -195,7 +197,7 @@ def test_no_search_and_no_filter_finds_a_foreign_row(bound: Any, world: World) -
 def test_a_foreign_id_gets_404_at_every_address_of_a_row(bound: Any, world: World) -> None:
     before = everything(world.stranger.tenant)
     tried = 0
-    for name, screen in screens():
+    for _name, screen in screens():
         rows = rows_of(screen, world.stranger.tenant) if screen.tenant_path else list(screen.model.objects.all()[:1])
         patterns = [item.name for item in screen.get_urls() if item.name and "object_id" in str(item.pattern)]
         for row in rows[:1]:
@@ -258,7 +260,14 @@ def test_savings_of_a_stranger_are_not_told(bound: Any, world: World) -> None:
 def test_nothing_is_made_for_another_tenant_or_for_all(bound: Any, world: World) -> None:
     rules, keys = Policy.objects.count(), ApiKey.objects.count()
     for tenant in (str(world.stranger.tenant.id), ""):
-        rule = {"tenant": tenant, "note": "new", "priority": 1, "max_age": 60, "enabled": "on", "model_change": "make_new"}
+        rule = {
+            "tenant": tenant,
+            "note": "new",
+            "priority": 1,
+            "max_age": 60,
+            "enabled": "on",
+            "model_change": "make_new",
+        }
         assert bound.post(reverse("admin:synth_policy_add"), rule).status_code == 200
         key = {"tenant": tenant, "name": "new", "kind": "live", "scopes": ["speech:read"]}
         assert "token" not in bound.post(reverse("admin:tenants_apikey_add"), key).context
