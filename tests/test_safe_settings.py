@@ -84,7 +84,8 @@ def test_our_own_templates_have_nothing_inline() -> None:
 )  # fmt: skip
 def test_sounds_play_from_where_they_are_stored(store: Any, origins: list[str]) -> None:
     s3 = store and {"endpoint": store[0], "public_endpoint": store[1], "bucket": "sound"}
-    assert sound_origins("https://tts.example/base", s3) == origins
+    refrain = {"STORAGE": "s3" if s3 else "files", "STORAGE_OPTIONS": {"s3": s3}}
+    assert sound_origins("https://tts.example/base", refrain) == origins
     assert content_rules(origins)["DIRECTIVES"]["media-src"] == ["'self'", *origins]
 
 

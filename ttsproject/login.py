@@ -30,7 +30,7 @@ def _code_field(label: Any, help_text: Any, *, required: bool) -> forms.CharFiel
     return forms.CharField(label=label, required=required, max_length=32, help_text=help_text, widget=widget)
 
 
-class LoginForm(OTPAuthenticationFormMixin, AuthenticationForm):
+class LoginForm(OTPAuthenticationFormMixin, AuthenticationForm):  # type: ignore[misc]  # neither has types
     otp_token = _code_field(
         _("Code"), _("Of your authenticator app, or a recovery code. Empty without a second factor."), required=False
     )

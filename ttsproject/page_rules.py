@@ -32,11 +32,12 @@ def content_rules(sounds: list[str]) -> dict[str, Any]:
     }
 
 
-def sound_origins(public_url: str, s3: dict[str, str] | None) -> list[str]:
+def sound_origins(public_url: str, refrain: dict[str, Any]) -> list[str]:
     """Whence signed addresses of audio are: this platform, or the object store, by path or by the bucket's own host."""
     origins = [_origin(public_url)]
-    if s3 is None:
+    if refrain["STORAGE"] != "s3":
         return origins
+    s3 = refrain["STORAGE_OPTIONS"]["s3"]
     endpoint = s3["public_endpoint"] or s3["endpoint"]
     if not endpoint:
         return [*origins, "https://*.amazonaws.com"]

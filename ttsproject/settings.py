@@ -321,8 +321,7 @@ STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_USE_FINDERS = True
 # Where the admin's login page leads when nobody asked for another page.
 LOGIN_REDIRECT_URL = "admin:index"
-_s3 = REFRAIN["STORAGE_OPTIONS"]["s3"] if REFRAIN["STORAGE"] == "s3" else None
-CONTENT_SECURITY_POLICY = page_rules.content_rules(page_rules.sound_origins(PUBLIC_URL, _s3))
+CONTENT_SECURITY_POLICY = page_rules.content_rules(page_rules.sound_origins(PUBLIC_URL, REFRAIN))
 UNFOLD = {
     "SITE_TITLE": "Refrain",
     "SITE_HEADER": "Refrain",

@@ -65,7 +65,7 @@ class UserAdmin(auth_admin.UserAdmin, BoundAdmin):  # type: ignore[type-arg]  # 
 
 
 @admin.register(Group)
-class GroupAdmin(auth_admin.GroupAdmin, BoundAdmin):  # type: ignore[type-arg]  # not generic at run time
+class GroupAdmin(auth_admin.GroupAdmin, BoundAdmin):
     tenant_path = ""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

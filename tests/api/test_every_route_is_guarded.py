@@ -100,7 +100,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
 }
-# For everyone; and the admin and `files/`, which have guards of their own.
+# For everyone; and the admin, its second factor and `files/`, which have guards of their own.
 OTHERWISE_GUARDED = {
     "v1/openapi.json",
     "docs/",
@@ -110,6 +110,7 @@ OTHERWISE_GUARDED = {
     "readyz",
     "metrics",
     "admin/",
+    "admin/second-factor/",
 }
 ROUTES = [str(route.pattern) for route in get_resolver().url_patterns if str(route.pattern) not in OTHERWISE_GUARDED]
 NAMED = sorted(case for case in CASES if "_id>" in case[0])
