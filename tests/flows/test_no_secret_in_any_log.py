@@ -49,7 +49,9 @@ def test_nothing_secret_is_written(make_stack) -> None:
         make_user(stack)
         stack.wait_for_engines()
         with stack.client() as client:
-            secret = client.post("/v1/webhooks", json={"url": inbox.url}).json()["secret"]
+            endpoint = client.post("/v1/webhooks", json={"url": inbox.url}).json()
+            secret = endpoint["secret"]
+            assert client.post(f"/v1/webhooks/{endpoint['id']}/test").status_code == 202
             assert client.post("/v1/speech", json={"text": "Hello there."}).status_code == 200
             assert client.post("/v1/speech", json={"text": ["no text"]}).status_code == 422
             assert client.post("/v1/speech", content=b"{").status_code == 400
