@@ -332,6 +332,7 @@ UNFOLD = {
     # Unfold would write its colours into each page, where no page may have styles: they are in this file.
     "COLORS": lambda _request: {},
     "STYLES": [lambda _request: static("synth/theme.css")],
+    "SCRIPTS": [lambda _request: static("synth/page_rules.js")],
     "LOGIN": {"form": "ttsproject.login.LoginForm"},
     "ACCOUNT": {"navigation": [{"title": _("Second factor"), "link": reverse_lazy("second-factor")}]},
     "SHOW_VIEW_ON_SITE": False,
