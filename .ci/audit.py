@@ -14,6 +14,7 @@ from typing import Any
 
 FILES = ("api", "engines", "run", "dev", "torch", "indextts")
 SERVICES = ("pypi", "osv")
+LONGEST = 300
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -38,10 +39,12 @@ def asked(service: str, requirements: list[str]) -> list[dict[str, Any]] | None:
     listed.write_text("\n".join(requirements) + "\n", encoding="utf-8")
     options = ["--disable-pip", "--no-deps", "--format", "json", "--progress-spinner", "off", "--timeout", "10"]
     command = [sys.executable, "-m", "pip_audit", "--requirement", str(listed), "--vulnerability-service", service]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)  # noqa: S603 - ours
     try:
+        done = subprocess.run(  # noqa: S603 - ours
+            [*command, *options], capture_output=True, text=True, check=False, timeout=LONGEST
+        )
         found: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, subprocess.TimeoutExpired):
         return None
     return found if any("skip_reason" not in item for item in found) else None
 
