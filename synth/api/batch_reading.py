@@ -23,7 +23,7 @@ from synth.api.csv_lines import NOT_IN_CELLS, line_of, read_columns
 from synth.api.json_members import Members, Unreadable
 from synth.conf import conf
 from synth.fields import Fields, refusal
-from synth.service.batch_items import ITEM_FIELDS, Item
+from synth.service.batches.items import ITEM_FIELDS, Item
 from tenants.errors import FieldProblem, UnsupportedMediaType
 from tenants.errors import untranslated as _
 

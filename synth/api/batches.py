@@ -35,7 +35,7 @@ from synth.fields import Fields, refusal
 from synth.models import CurationAction
 from synth.models.states import OPEN
 from synth.service import BatchOrder
-from synth.service.batch_items import DEFAULT_FIELDS
+from synth.service.batches.items import DEFAULT_FIELDS
 from synth.service.warming import LOADED_WITHIN
 from synth.spec import MAX_CALLBACK, MAX_METADATA
 from tenants.authentication import caller_of

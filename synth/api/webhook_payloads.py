@@ -8,7 +8,7 @@ from rest_framework import serializers
 from synth.api.batch_serializers import BatchCountsSerializer
 from synth.api.serializers import AudioSerializer, Body, FailureSerializer
 from synth.models import EventType
-from synth.service.payloads import API_VERSION
+from synth.service.webhooks.payloads import API_VERSION
 
 
 class SpeechDataSerializer(Body):

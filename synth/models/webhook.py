@@ -18,7 +18,7 @@ from tenants.models import Tenant
 
 
 class EventType(models.TextChoices):
-    """What a tenant can be told of: service/routing.py says who is told of which. TEST is sent by hand."""
+    """What a tenant can be told of: service/webhooks/routing.py says who is told of which. TEST is sent by hand."""
 
     SPEECH_SUCCEEDED = "speech.succeeded", _("speech succeeded")
     SPEECH_FAILED = "speech.failed", _("speech failed")

@@ -1,7 +1,7 @@
 """Which deliveries are sent next: claims like those of `claim.py`, few at once for an endpoint, in order per subject.
 
 A claim's lease ends at `not_before` too, so that what is due has one mark, and one index. What becomes of a delivery
-is in `service/deliveries.py`.
+is in `service/webhooks/outcomes.py`.
 """
 
 from collections.abc import Iterable

@@ -2,10 +2,31 @@
 
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
-from synth.service.batch_results import STATUSES, ItemResult, all_results, lines_of, results_of
-from synth.service.batches import MOST_ITEMS, BatchOrder, create_batch
+from synth.service.batches.intake import MOST_ITEMS, BatchOrder, create_batch
+from synth.service.batches.results import STATUSES, ItemResult, all_results, lines_of, results_of
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
-from synth.service.endpoints import (
+from synth.service.expiring import sweep_storage
+from synth.service.explaining import Explanation, Question, explain_request
+from synth.service.idempotency import KeptAnswer, Repeatable, Undertaking, keep, let_go, undertake
+from synth.service.lexicon import delete_word, save_word
+from synth.service.links import signed_url, url_members
+from synth.service.missing import judge_misses
+from synth.service.object_audit import audit_objects
+from synth.service.object_sweep import sweep_objects
+from synth.service.objects import copy_intact
+from synth.service.policies import delete_policies, save_policy, switch_policies
+from synth.service.progress import counts_of, unfinished_of
+from synth.service.rendering import drain_renderings
+from synth.service.replaying import heard_again
+from synth.service.selection import EntryFilter, Selection
+from synth.service.speaking import Speech, cancel, recall, remake, speak
+from synth.service.sweeping import sweep
+from synth.service.synthesis import drain_engine
+from synth.service.voice_settings import delete_voice_settings, save_voice_settings
+from synth.service.voice_work import drain_voices
+from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice, voice_url
+from synth.service.warming import warm
+from synth.service.webhooks.endpoints import (
     EndpointOrder,
     change_endpoint,
     create_endpoint,
@@ -17,29 +38,8 @@ from synth.service.endpoints import (
     rotate_secret,
     send_test,
 )
-from synth.service.expiring import sweep_storage
-from synth.service.explaining import Explanation, Question, explain_request
-from synth.service.idempotency import KeptAnswer, Repeatable, Undertaking, keep, let_go, undertake
-from synth.service.lexicon import delete_word, save_word
-from synth.service.links import signed_url, url_members
-from synth.service.missing import judge_misses
-from synth.service.object_audit import audit_objects
-from synth.service.object_sweep import sweep_objects
-from synth.service.objects import copy_intact
-from synth.service.payloads import payload_of
-from synth.service.policies import delete_policies, save_policy, switch_policies
-from synth.service.progress import counts_of, unfinished_of
-from synth.service.rendering import drain_renderings
-from synth.service.replaying import heard_again
-from synth.service.selection import EntryFilter, Selection
-from synth.service.sending import drain_deliveries
-from synth.service.speaking import Speech, cancel, recall, remake, speak
-from synth.service.sweeping import sweep
-from synth.service.synthesis import drain_engine
-from synth.service.voice_settings import delete_voice_settings, save_voice_settings
-from synth.service.voice_work import drain_voices
-from synth.service.voices import Consent, VoiceOrder, create_voice, delete_voice, voice_url
-from synth.service.warming import warm
+from synth.service.webhooks.payloads import payload_of
+from synth.service.webhooks.sending import drain_deliveries
 
 __all__ = [
     "MOST_ITEMS",

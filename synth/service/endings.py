@@ -21,7 +21,7 @@ from synth.queue.claim import Claimed, fenced
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
 from synth.service.purging import holds_purged, next_number, purged_since
-from synth.service.speech_events import jobs_to_tell, tell_of
+from synth.service.webhooks.ended_jobs import jobs_to_tell, tell_of
 from synth.stored import STORED_FORMAT
 from tenants.types import TenantRef
 

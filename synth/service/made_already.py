@@ -11,10 +11,10 @@ from synth.models import Entry, Job, Rendering
 from synth.models.clock import database_now
 from synth.models.prepared import insert
 from synth.models.states import Priority, State
-from synth.service.callbacks import Callback
 from synth.service.missing import NO_MISS
-from synth.service.speech_events import tell_of
 from synth.service.submission import create_job
+from synth.service.webhooks.callbacks import Callback
+from synth.service.webhooks.ended_jobs import tell_of
 from synth.spec import SpeechRequest
 from tenants.ids import new_id
 from tenants.types import Caller

@@ -17,7 +17,7 @@ from synth.keys import rendition_key
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry, Job
 from synth.models.states import ENDED, OPEN, Priority, State
 from synth.service.accounting import record_restored
-from synth.service.batch_items import MOST_DETAIL, request_of
+from synth.service.batches.items import MOST_DETAIL, request_of
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job
 from synth.service.made_already import note_made

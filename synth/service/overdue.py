@@ -12,7 +12,7 @@ from synth.models.clock import database_now
 from synth.models.states import OPEN, State
 from synth.queue.claim import ERASABLE, claimable
 from synth.service.accounting import account_jobs
-from synth.service.check import Check
+from synth.service.inspection import Check
 from synth.service.object_sweep import sweep_objects
 
 LONG = timedelta(minutes=1)

@@ -14,7 +14,7 @@ from synth.models import CurationAction, CurationLine, EventType, Job, Rendering
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.service.endings import cancel_job
-from synth.service.events import note_event
+from synth.service.webhooks.events import note_event
 from tenants.types import TenantRef
 
 Kind = CurationAction.Kind

@@ -1,6 +1,6 @@
 """Where in a rendition each of its sentences is: noted in its entry as it was joined, else measured anew.
 
-`rendering.py` notes it, `batch_results.py` reads it.
+`rendering.py` notes it, `batches/results.py` reads it.
 """
 
 from collections.abc import Iterable

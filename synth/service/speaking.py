@@ -21,7 +21,6 @@ from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
 from synth.service.accounting import record_restored
 from synth.service.admission import Inquiry, Visit, admit, glance, look_up
-from synth.service.callbacks import Callback, callback_of
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flight, Flights
@@ -30,6 +29,7 @@ from synth.service.objects import read_intact
 from synth.service.purging import known_number
 from synth.service.renewing import Renewals
 from synth.service.submission import MadeMeanwhile, submit
+from synth.service.webhooks.callbacks import Callback, callback_of
 from synth.snapshot import load
 from synth.spec import SpeechRequest
 from synth.stored import of_entry, of_job

@@ -27,11 +27,11 @@ from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import claimable
 from synth.queue.wakeup import announce
-from synth.service.check import Check
 from synth.service.endings import Failure, cancel_forsaken, cancel_job, cancel_unneeded, fail_renderings, hand_on
-from synth.service.speech_events import KINDS, tell_of
+from synth.service.inspection import Check
 from synth.service.voices import give_up_unstored, unstored
 from synth.service.warming import fail_unloaded, unloaded
+from synth.service.webhooks.ended_jobs import KINDS, tell_of
 from tenants.ids import public_id
 from tenants.types import TenantRef
 

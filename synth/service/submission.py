@@ -20,8 +20,8 @@ from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synt
 from synth.models.chunks import chunks
 from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
-from synth.service.callbacks import Callback
 from synth.service.catalogue import fresh_rendition, fresh_segments
+from synth.service.webhooks.callbacks import Callback
 from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest

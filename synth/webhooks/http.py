@@ -1,4 +1,4 @@
-"""Sends webhooks over HTTP, many at once, to addresses that the policy allows; service/sending.py calls it.
+"""Sends webhooks over HTTP, many at once, to addresses that the policy allows; service/webhooks/sending.py calls it.
 
 A name is looked up once for each sending, all its addresses are checked, and one of those is connected to. No redirect
 is followed, no proxy asked, no connection used twice, and one deadline holds over all of it.

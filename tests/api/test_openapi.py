@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from synth.models import EventType
-from synth.service.payloads import API_VERSION
+from synth.service.webhooks.payloads import API_VERSION
 from synth.spec import FIELDS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from synth import wiring
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
-from synth.service import endpoints
-from synth.service.payloads import opened_secrets
+from synth.service.webhooks import endpoints
+from synth.service.webhooks.payloads import opened_secrets
 from tests.api.caller import Caller, problem, refused_fields
 from tests.deliveries import URL, deliver, endpoint
 

@@ -14,7 +14,7 @@ from rest_framework.exceptions import ParseError
 from synth.api import batch_reading
 from synth.api.batch_reading import CsvUpload, JsonLinesUpload, JsonUpload, NdjsonBatch
 from synth.models import CurationAction, CurationLine
-from synth.service import batches
+from synth.service.batches import intake
 from tenants.errors import InvalidRequest
 from tests.synth.batches.conftest import Sender, item
 
@@ -173,8 +173,8 @@ def test_a_wrong_query_string_is_refused(owner: Sender, query: str):
 
 
 def test_too_many_items_leave_nothing(owner: Sender, monkeypatch):
-    monkeypatch.setattr(batches, "MOST_ITEMS", 5)
-    monkeypatch.setattr(batches, "STORED_AT_ONCE", 2)
+    monkeypatch.setattr(intake, "MOST_ITEMS", 5)
+    monkeypatch.setattr(intake, "STORED_AT_ONCE", 2)
     answer = owner.upload(lines(*[item(f"Line {number}.") for number in range(6)]), NDJSON)
     assert (answer.status_code, answer.json()["code"]) == (422, "out_of_range")
     assert not CurationAction.objects.exists()

@@ -14,9 +14,9 @@ from synth.models.clock import database_now
 from synth.models.states import State
 from synth.queue.claim import Worker
 from synth.queue.deliveries import AT_ONCE, Room, claim_deliveries, deliveries_due
-from synth.service.deliveries import Try, record
-from synth.service.events import note_event
-from synth.service.routing import route_events
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.outcomes import Try, record
+from synth.service.webhooks.routing import route_events
 from tests.deliveries import make_endpoint
 from tests.synth.queue.desk import at_once
 

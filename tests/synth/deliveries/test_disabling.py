@@ -11,8 +11,8 @@ from django.core import mail
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import State
-from synth.service.deliveries import cancel_deliveries, replay
-from synth.service.events import note_event
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.outcomes import cancel_deliveries, replay
 from tests.servers.inbox import Reply
 from tests.servers.receiver import wait_until
 

@@ -14,8 +14,8 @@ from synth.models.states import State
 from synth.queue.claim import Worker
 from synth.queue.deliveries import AT_ONCE, claim_deliveries
 from synth.queue.shutdown import ShutdownFlag
-from synth.service import sending
-from synth.service.sending import drain_deliveries
+from synth.service.webhooks import sending
+from synth.service.webhooks.sending import drain_deliveries
 from tests.servers.inbox import Inbox, Reply
 from tests.servers.receiver import wait_until
 from tests.synth.deliveries.conftest import WORKER

@@ -13,7 +13,7 @@ from synth import wiring
 from synth.codec import utc
 from synth.models import Job, WebhookDelivery
 from synth.models.states import State
-from synth.service.payloads import MOST_BYTES, body_of
+from synth.service.webhooks.payloads import MOST_BYTES, body_of
 from synth.webhooks.signing import new_secret
 from tests.deliveries import secrets_of
 from tests.synth.admin.rows import ENGLISH, make_work

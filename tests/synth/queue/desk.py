@@ -13,10 +13,10 @@ from synth.keys import rendition_key
 from synth.models import Job, Rendering, Synthesis
 from synth.models.states import Priority
 from synth.queue.claim import Worker, claim_rendering, claim_synthesis
-from synth.service.callbacks import Callback
 from synth.service.rendering import render
 from synth.service.submission import submit
 from synth.service.synthesis import synthesize
+from synth.service.webhooks.callbacks import Callback
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, Manner, Output, Spec
 from tests.engines.counting import NAME, CountingEngine, runs

@@ -1,6 +1,6 @@
 """Takes batches: every item is judged on its own and stored as a line, the good ones to be spoken.
 
-The API calls `create_batch`; `making.py` works the lines off, `progress.py` ends the batch, `batch_results.py` tells
+The API calls `create_batch`; `making.py` works the lines off, `progress.py` ends the batch, `results.py` tells
 what came of it.
 """
 
@@ -14,9 +14,9 @@ from synth import wiring
 from synth.fields import refusal
 from synth.models import CurationAction, CurationLine
 from synth.models.states import State
-from synth.service.batch_items import Item, ItemReader, ReadItem
-from synth.service.callbacks import callback_of
+from synth.service.batches.items import Item, ItemReader, ReadItem
 from synth.service.curation import Actor, left_behind, open_action
+from synth.service.webhooks.callbacks import callback_of
 from synth.snapshot import load
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _

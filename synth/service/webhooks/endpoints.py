@@ -13,9 +13,9 @@ from synth.fields import refusal
 from synth.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import OPEN
-from synth.service.deliveries import cancel_deliveries, replay, replay_failed
-from synth.service.events import note_event
-from synth.service.routing import is_for_one
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.outcomes import cancel_deliveries, replay, replay_failed
+from synth.service.webhooks.routing import is_for_one
 from synth.webhooks.addresses import ForbiddenAddress
 from synth.webhooks.signing import new_secret
 from tenants.errors import NotFound

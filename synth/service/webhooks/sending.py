@@ -22,9 +22,9 @@ from synth.queue.claim import Worker
 from synth.queue.deliveries import Room, claim_deliveries, deliveries_due, fenced_delivery
 from synth.queue.doorbell import WEBHOOKS
 from synth.queue.shutdown import stopping
-from synth.service.deliveries import Try, give_back, record
-from synth.service.payloads import message_of
-from synth.service.routing import route_events
+from synth.service.webhooks.outcomes import Try, give_back, record
+from synth.service.webhooks.payloads import message_of
+from synth.service.webhooks.routing import route_events
 from synth.webhooks.http import Answer, NotSent, Sender
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from synth.conf import conf
 from synth.models import CurationAction, CurationLine, Entry, Job
 from synth.models.clock import database_now
 from synth.models.states import State
-from synth.service.batch_items import CUSTOM_ID
+from synth.service.batches.items import CUSTOM_ID
 from synth.service.sentence_times import SentenceTimes, TimedSentence
 from synth.stored import of_entry, of_job, spec_of
 from synth.types import Spec, StoredAudio

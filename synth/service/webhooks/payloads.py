@@ -12,7 +12,7 @@ from synth.models import Job, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.states import State
 from synth.models.webhook import EventType
 from synth.service.links import url_members
-from synth.service.routing import address_of
+from synth.service.webhooks.routing import address_of
 from synth.stored import audio_is_kept, audio_members, of_job
 from synth.webhooks.signing import signature
 from tenants.ids import parse_id

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from synth.models import EventType, Job
 from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN, State
-from synth.service.events import note_event
+from synth.service.webhooks.events import note_event
 from tenants.types import TenantRef
 
 KINDS = {

@@ -16,7 +16,7 @@ from synth.conf import conf
 from synth.keys import SWEPT
 from synth.models import EngineCardRow
 from synth.models.clock import database_now
-from synth.service.check import Check
+from synth.service.inspection import Check
 
 SWEPT_WITHIN = 60.0
 MOST_SKEW = 2.0
@@ -118,7 +118,7 @@ def _clocks() -> list[str]:
     return [f"this machine and the database differ by {skew.total_seconds():.1f} s"]
 
 
-PARTS = (
+INFRASTRUCTURE = (
     Check(
         name="migrations",
         says="The database is not that of this version.",
