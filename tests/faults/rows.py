@@ -5,6 +5,7 @@ from tests.faults import (
     broker_killed,
     cache_away,
     chaos,
+    drawn_requests,
     dropped_connections,
     dying_web,
     flood,
@@ -41,6 +42,7 @@ ROWS: dict[str, Row] = {
         webhooks.ROW,
         forbidden_addresses.ROW,
         flood.ROW,
+        drawn_requests.ROW,
         chaos.ROW,
         soak.ROW,
     )
