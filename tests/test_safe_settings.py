@@ -34,7 +34,7 @@ def manage(*arguments: str, **variables: str) -> str:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     command = [sys.executable, "manage.py", *arguments]
     environment = {**kept, **PRODUCTION, **variables}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=270, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
