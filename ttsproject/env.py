@@ -46,6 +46,13 @@ def number(name: str, default: float, *, minimum: float = 0, maximum: float | No
     return _number(name, default, minimum=minimum, maximum=maximum, kind=float)
 
 
+def choice(name: str, options: tuple[str, ...], default: str) -> str:
+    value = text(name, default).lower()
+    if value in options:
+        return value
+    raise ImproperlyConfigured(f"{name} is {value!r}; it takes one of {', '.join(options)}.")
+
+
 def words(name: str, default: str = "") -> list[str]:
     """A list, parted by commas."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]

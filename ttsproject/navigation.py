@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from django.apps import apps
+from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from synth.admin import dashboard
+from tenants.operators import bound_to
 
 # Group -> (title, icon, app, model).
 GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
@@ -83,8 +86,8 @@ def first_page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     def may_see(model: str) -> bool:
         return _may_see(request, *model.split("_", 1))
 
-    return context | {"dashboard": dashboard.page(may_see)}
+    return context | {"dashboard": dashboard.page(may_see, tenant=bound_to(request))}
 
 
 def _may_see(request: HttpRequest, app: str, model: str) -> bool:
-    return any(request.user.has_perm(f"{app}.{verb}_{model}") for verb in ("view", "change"))
+    return bool(admin.site.get_model_admin(apps.get_model(app, model)).has_view_permission(request))

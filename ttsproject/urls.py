@@ -2,7 +2,9 @@
 
 from django.contrib import admin
 from django.urls import path
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
 import tenants.api.schema  # noqa: F401 - tells the OpenAPI document how callers authenticate
 from synth.api.batches import BatchArchive, BatchCancel, BatchDetail, Batches, BatchItems, BatchManifest
@@ -41,8 +43,11 @@ from synth.api.webhooks import (
     WebhookTest,
 )
 from ttsproject.health import healthz, metrics, readyz
+from ttsproject.login import second_factor_page
 
 admin.autodiscover()
+# Their pages would show secrets; users have a page of their own (ttsproject/login.py).
+admin.site.unregister([TOTPDevice, StaticDevice])
 urlpatterns = [
     path("v1/speech", speech, name="speech"),
     path("v1/speech/<str:speech_id>", SpeechDetail.as_view(), name="speech-detail"),
@@ -93,11 +98,12 @@ urlpatterns = [
         name="webhook-delivery-replay",
     ),
     path("v1/openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
-    path("docs/", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="openapi"), name="docs"),
     path("files/<path:name>", serve_file, name="file"),
     path("healthz", healthz),
     path("readyz", readyz),
     path("metrics", metrics),
+    path("admin/second-factor/", second_factor_page, name="second-factor"),
     path("admin/", admin.site.urls),
 ]
 handler404 = "ttsproject.problems.page_not_found"

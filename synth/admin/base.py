@@ -15,12 +15,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.paginator import InfinitePaginator
 from unfold.views import ChangeList
 
 from synth.models.states import Priority, State
+from tenants.admin.bound import BoundAdmin
 from tenants.ids import parse_id
 
 EXCERPT = 60
@@ -38,7 +38,7 @@ PRIORITIES = {
 }
 
 
-class ReadOnlyAdmin(ModelAdmin):
+class ReadOnlyAdmin(BoundAdmin):
     """Looks, and never counts a whole table: lists page by Previous and Next."""
 
     id_prefix = ""

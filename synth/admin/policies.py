@@ -23,6 +23,8 @@ from synth.admin.which_rule import QuestionForm, answer
 from synth.models import Policy
 from synth.models.policy import HOT_FIELDS
 from tenants.admin.base import ServiceAdmin
+from tenants.admin.bound import limit_tenants
+from tenants.operators import bound_to
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -68,12 +70,13 @@ class PolicyAdmin(ServiceAdmin):
     def which_rule(self, request: HttpRequest) -> HttpResponse:
         """Asked by GET: a question is not a change, and its address can be passed on."""
         form = QuestionForm(request.GET or None)
+        limit_tenants(form.fields["tenant"], request)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": gettext("Which rule applies"),
             "form": form,
-            "answer": answer(form) if form.is_valid() else None,
+            "answer": answer(form, bound=bound_to(request)) if form.is_valid() else None,
             "media": self.media + form.media,
         }
         return TemplateResponse(request, "admin/synth/policy/which.html", context)

@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +20,9 @@ from synth.admin.amounts import count, energy, money, number, seconds_of
 from synth.admin.base import ReadOnlyAdmin
 from synth.models import EngineDay
 from synth.savings import MAX_DAYS, DaySaved, Saved, Savings, period, savings
+from tenants.admin.bound import limit_tenants
 from tenants.models import Tenant
+from tenants.operators import bound_to
 
 
 class PeriodForm(forms.Form):
@@ -51,7 +53,8 @@ class SavingsAdmin(ReadOnlyAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = PeriodForm(_with_days(request.GET))
+        form = PeriodForm(_asked(request))
+        limit_tenants(form.fields["tenant"], request)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -63,12 +66,15 @@ class SavingsAdmin(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/synth/savings.html", context)
 
 
-def _with_days(asked: QueryDict) -> dict[str, Any]:
-    """Days that were left out are shown in the form, too."""
-    whole = period(None, None)
-    if asked or whole is None:
-        return asked.dict()
-    return {"first": whole[0].isoformat(), "last": whole[1].isoformat()}
+def _asked(request: HttpRequest) -> dict[str, Any]:
+    """Days that were left out are shown in the form, too, and so is the one tenant of an operator bound to it."""
+    asked: dict[str, Any] = request.GET.dict()
+    whole, bound = period(None, None), bound_to(request)
+    if not asked and whole is not None:
+        asked = {"first": whole[0].isoformat(), "last": whole[1].isoformat()}
+    if bound is not None:
+        asked.setdefault("tenant", str(bound.id))
+    return asked
 
 
 def _page(form: PeriodForm) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.forms import BaseDialogForm
 
@@ -23,6 +22,7 @@ from synth.admin.base import ReadOnlyAdmin, link, readable_json, seconds
 from synth.models import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.states import State
 from synth.service import Actor
+from tenants.admin.bound import BoundAdmin
 from tenants.context import request_id
 from tenants.types import TenantRef
 
@@ -146,7 +146,7 @@ class VoiceEventAdmin(ReadOnlyAdmin):
 
 
 @admin.register(VoiceSettings)
-class VoiceSettingsAdmin(ModelAdmin):
+class VoiceSettingsAdmin(BoundAdmin):
     """What a tenant wants kept, and done where an engine cannot."""
 
     list_display = ["tenant", "keep_uploads", "time_stretch"]

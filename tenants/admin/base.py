@@ -12,8 +12,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
+from tenants.admin.bound import BoundAdmin
 from tenants.limits import MIN_RATE
 from tenants.models import ApiKey, Tenant
 from tenants.quota_use import Use
@@ -49,7 +49,7 @@ def _share(used: int, quota: int | None) -> str:
     return f"{used:,} / {quota:,} ({used / quota:.0%})" if quota else f"{used:,}"
 
 
-class ServiceAdmin(ModelAdmin):
+class ServiceAdmin(BoundAdmin):
     """A screen says what its two forms call; Django's own log, permissions and transaction stay in place."""
 
     def create(self, form: ModelForm[Any]) -> Model:

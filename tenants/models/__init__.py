@@ -1,9 +1,10 @@
 """The rows of the tenants app, one model a file."""
 
 from tenants.models.api_key import ApiKey
+from tenants.models.binding import TenantBinding
 from tenants.models.quota import QuotaWarning
 from tenants.models.tenant import Tenant
 from tenants.models.usage import Usage
 from tenants.models.usage_day import UsageDay
 
-__all__ = ["ApiKey", "QuotaWarning", "Tenant", "Usage", "UsageDay"]
+__all__ = ["ApiKey", "QuotaWarning", "Tenant", "TenantBinding", "Usage", "UsageDay"]

@@ -102,7 +102,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/usage/totals", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
 }
-# For everyone; and the admin and `files/`, which have guards of their own.
+# For everyone; and the admin, its second factor and `files/`, which have guards of their own.
 OTHERWISE_GUARDED = {
     "v1/openapi.json",
     "docs/",
@@ -112,6 +112,7 @@ OTHERWISE_GUARDED = {
     "readyz",
     "metrics",
     "admin/",
+    "admin/second-factor/",
 }
 ROUTES = [str(route.pattern) for route in get_resolver().url_patterns if str(route.pattern) not in OTHERWISE_GUARDED]
 NAMED = sorted(case for case in CASES if "_id>" in case[0])

@@ -107,6 +107,16 @@ def test_a_request_has_the_fields_that_are_read(document: dict[str, Any]) -> Non
     assert set(document["components"]["schemas"]["SpeechRequest"]["properties"]) == FIELDS
 
 
+def test_every_list_has_the_parameters_of_its_pages(document: dict[str, Any]) -> None:
+    listed = 0
+    for told in operations(document).values():
+        kind = str(told["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema"))
+        named = {parameter["name"] for parameter in told.get("parameters", []) if parameter["in"] == "query"}
+        assert ("Paginated" in kind) is ("limit" in named) is bool({"cursor", "offset"} & named), told["operationId"]
+        listed += "limit" in named
+    assert listed >= 12
+
+
 def test_it_says_which_operations_take_an_idempotency_key(document: dict[str, Any]) -> None:
     for told in operations(document).values():
         named = {parameter["name"] for parameter in told.get("parameters", []) if parameter["in"] == "header"}
@@ -142,8 +152,9 @@ def test_the_page_is_whole_without_a_network(settings: Any) -> None:
     assert page.status_code == 200
     html = page.content.decode()
     assert re.findall(r"https?://", html) == []
-    assets = re.findall(r'(?:src|href)="(/[^"]+)"', html)
+    assets = [address.replace("&amp;", "&") for address in re.findall(r'(?:src|href)="(/[^"]+)"', html)]
     assert len(assets) >= 3
     for asset in assets:
         assert Client().get(asset).status_code == 200, asset
-    assert "/v1/openapi.json" in html
+    (script,) = [asset for asset in assets if asset.startswith("/docs/")]
+    assert "/v1/openapi.json" in Client().get(script).content.decode()

@@ -5,6 +5,7 @@ from tests.faults import (
     broker_killed,
     cache_away,
     chaos,
+    drawn_requests,
     dropped_connections,
     dying_web,
     flood,
@@ -43,6 +44,7 @@ ROWS: dict[str, Row] = {
         forbidden_addresses.ROW,
         flood.ROW,
         overspent.ROW,
+        drawn_requests.ROW,
         chaos.ROW,
         soak.ROW,
     )
