@@ -55,6 +55,8 @@ class Conf:
     rate_burst: int
     max_open_jobs: int
     max_running: int
+    max_own_rules: int
+    max_own_ttl: int
     api_processes: int
     usage_stream_length: int
     inline_limit: int

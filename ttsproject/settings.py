@@ -122,6 +122,8 @@ REFRAIN = {
     "RATE_BURST": env.integer("REFRAIN_RATE_BURST", 0, maximum=1_000_000),
     "MAX_OPEN_JOBS": env.integer("REFRAIN_MAX_OPEN_JOBS", 1000),
     "MAX_RUNNING": env.integer("REFRAIN_MAX_RUNNING", 0),
+    "MAX_OWN_RULES": env.integer("REFRAIN_MAX_OWN_RULES", 20, maximum=200),
+    "MAX_OWN_TTL": env.integer("REFRAIN_MAX_OWN_TTL", 30 * 86400, maximum=10 * 365 * 86400),
     "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
     "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
     "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),
@@ -313,7 +315,11 @@ SPECTACULAR_SETTINGS = {
     "WEBHOOKS": "synth.api.webhook_payloads.WEBHOOKS",
     "SERVE_INCLUDE_SCHEMA": False,
     # Of a request and of an item of a batch; answers have another `cache`.
-    "ENUM_NAME_OVERRIDES": {"CacheModeEnum": ["use", "refresh", "bypass"]},
+    "ENUM_NAME_OVERRIDES": {
+        "CacheModeEnum": ["use", "refresh", "bypass"],
+        "KindEnum": ["segment", "rendition"],
+        "KeyKindEnum": ["live", "test"],
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

@@ -1,5 +1,6 @@
 """The corridor: every door (API, tasks, admin, command line) goes through these functions."""
 
+from synth.service.account import Account, account_of
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.batch_results import STATUSES, ItemResult, all_results, lines_of, results_of
@@ -26,6 +27,7 @@ from synth.service.missing import judge_misses
 from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
 from synth.service.objects import copy_intact
+from synth.service.own_policies import delete_own_policy, make_own_policy, replace_own_policy
 from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
@@ -44,6 +46,7 @@ from synth.service.warming import warm
 __all__ = [
     "MOST_ITEMS",
     "STATUSES",
+    "Account",
     "Actor",
     "BatchOrder",
     "Consent",
@@ -61,6 +64,7 @@ __all__ = [
     "Undertaking",
     "Visit",
     "VoiceOrder",
+    "account_of",
     "all_results",
     "audit_objects",
     "cancel",
@@ -74,6 +78,7 @@ __all__ = [
     "create_voice",
     "curate",
     "delete_endpoint",
+    "delete_own_policy",
     "delete_policies",
     "delete_voice",
     "delete_voice_settings",
@@ -93,9 +98,11 @@ __all__ = [
     "keep",
     "let_go",
     "lines_of",
+    "make_own_policy",
     "payload_of",
     "recall",
     "remake",
+    "replace_own_policy",
     "replay_deliveries",
     "replay_delivery",
     "results_of",

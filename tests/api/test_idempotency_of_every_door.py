@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from synth.models import CurationAction, CurationBlock, LexiconWord
+from synth.models import CurationAction, CurationBlock, LexiconWord, Policy
 from tests.api.caller import Caller, problem
 from tests.api.repeating import KEY, TEXT, die_before_the_answer_is_kept, told_before
 from tests.recordings import recording
@@ -22,6 +22,7 @@ DOORS = [
     ("/v1/cache/warmings", {"lines": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/batches", {"items": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/lexicon", {"text": "SQL", "alias": "sequel"}, 201, LexiconWord),
+    ("/v1/policies", {"category": "news", "max_age": 60}, 201, Policy),
 ]
 
 
