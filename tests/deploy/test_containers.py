@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from redis import Redis
-from redis.exceptions import AuthenticationError
+from redis.exceptions import AuthenticationError, ConnectionError  # noqa: A004 - redis-py's own
 
 from synth import wiring
 from synth.errors import ObjectMissing
@@ -94,15 +94,20 @@ def test_threads_follow_the_seats_for_those_who_wait(monkeypatch: Any) -> None:
 
 @pytest.mark.parametrize(("name", "policy"), [("cache", "volatile-lfu"), ("broker", "noeviction")])
 def test_each_redis_has_its_policy_and_its_password(name: str, policy: str, secrets: Path, tmp_path: Path) -> None:
-    file, _ = next(item.split(":")[:2] for item in SERVICES[name]["volumes"] if item.startswith("./"))
+    file, inside = next(item.split(":")[:2] for item in SERVICES[name]["volumes"] if item.startswith("./"))
     port = free_port()
-    program = valkey_command(tmp_path, port, {})[0]
-    login = secrets / f"{name}_login"
-    words = [program, str(ROOT / file), "--include", str(login), "--port", str(port), "--dir", str(tmp_path)]
+    there = {
+        inside: str(ROOT / file),
+        "/data": str(tmp_path),
+        f"/run/secrets/{name}_login": str(secrets / f"{name}_login"),
+    }
+    words = [there.get(word, word) for word in SERVICES[name]["command"][1:]]
+    words = [valkey_command(tmp_path, port, {})[0], *words, "--port", str(port)]
+    login = there[f"/run/secrets/{name}_login"]
     with subprocess.Popen(leashed(words), stdout=subprocess.DEVNULL) as server:
         try:
-            redis = Redis(port=port, password=login.read_text().split()[1])
-            _wait_for(redis)
+            redis = Redis(port=port, password=Path(login).read_text().split()[1])
+            _wait_for(redis, server)
             told = redis.config_get("maxmemory-policy", "appendonly", "maxmemory")
             assert (told["maxmemory-policy"], told["appendonly"]) == (policy, "yes")
             assert int(told["maxmemory"]) * 1.5 < _bytes(SERVICES[name]["deploy"]["resources"]["limits"]["memory"])
@@ -131,15 +136,13 @@ def _told() -> str:
     return stderr.getvalue()
 
 
-def _wait_for(redis: Any) -> None:
+def _wait_for(redis: Any, server: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 30
     while True:
         try:
             redis.ping()
-        except OSError:  # redis-py's ConnectionError is none of these
-            pass
-        except Exception:
-            if time.monotonic() > deadline:
+        except ConnectionError:
+            if server.poll() is not None or time.monotonic() > deadline:
                 raise
         else:
             return
