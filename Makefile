@@ -13,8 +13,8 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # With their bytecode kept, the hundreds of processes that the tests start are up sooner.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run manage test test-sqlite test-postgresql test-schema test-engines audit lint format messages dev engines-dev python \
-  system-tools
+.PHONY: help run manage test test-sqlite test-postgresql test-schema test-engines audit lint lint-deploy format messages dev \
+  engines-dev python system-tools
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,11 @@ lint: dev ## Style, types, layers, migrations
 	$(TOOLS_ENV) $(BIN)/mypy
 	$(BIN)/lint-imports
 	$(TOOLS_ENV) $(BIN)/python manage.py makemigrations --check --dry-run
+
+lint-deploy: python ## docker-compose.yml by Compose's schema, the Dockerfile by hadolint, in an environment of their own
+	@$(PYTHON) ttsproject/launch/install.py requirements/deploy-lint.txt .venvs/deploy-lint
+	.venvs/deploy-lint/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+	.venvs/deploy-lint/bin/hadolint deploy/Dockerfile
 
 format: dev ## Let ruff repair what it can
 	$(BIN)/ruff check --fix .

@@ -62,6 +62,8 @@ class Conf:
     synthesis_per_month: int
     max_voices: int
     max_storage: int
+    max_own_rules: int
+    max_own_ttl: int
     api_processes: int
     usage_stream_length: int
     inline_limit: int

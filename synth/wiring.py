@@ -99,6 +99,12 @@ def object_store() -> ObjectStore:
     return store
 
 
+def make_bucket() -> bool:
+    """Whether the S3 bucket of the settings had to be made."""
+    made: bool = STORES.load("s3").make_bucket(conf().storage_options["s3"])
+    return made
+
+
 @cache
 def handover() -> Handover:
     """Beside a store of this machine it would save nothing."""

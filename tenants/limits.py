@@ -24,6 +24,8 @@ MAX_RATE = 100_000.0
 MIN_RATE = 0.001
 MAX_BURST = 1_000_000
 MAX_WORK = 1_000_000  # jobs that wait, and sentences that are spoken at a time
+MAX_OWN_RULES = 200  # TTL rules that a tenant makes itself
+MAX_OWN_TTL = 10 * 365 * 86_400
 MAX_BUCKETS = 20_000
 SECOND = 1_000_000  # microseconds
 

@@ -159,6 +159,8 @@ REFRAIN = {
     "SYNTHESIS_PER_MONTH": env.integer("REFRAIN_SYNTHESIS_PER_MONTH", 0, maximum=10**15),
     "MAX_VOICES": env.integer("REFRAIN_MAX_VOICES", 0, maximum=10**15),
     "MAX_STORAGE": env.integer("REFRAIN_MAX_STORAGE", 0, maximum=10**15),
+    "MAX_OWN_RULES": env.integer("REFRAIN_MAX_OWN_RULES", 20, maximum=200),
+    "MAX_OWN_TTL": env.integer("REFRAIN_MAX_OWN_TTL", 30 * 86400, maximum=10 * 365 * 86400),
     "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
     "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
     "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),
@@ -367,7 +369,11 @@ SPECTACULAR_SETTINGS = {
     "WEBHOOKS": "synth.api.webhook_payloads.WEBHOOKS",
     "SERVE_INCLUDE_SCHEMA": False,
     # Of a request and of an item of a batch; answers have another `cache`.
-    "ENUM_NAME_OVERRIDES": {"CacheModeEnum": ["use", "refresh", "bypass"]},
+    "ENUM_NAME_OVERRIDES": {
+        "CacheModeEnum": ["use", "refresh", "bypass"],
+        "KindEnum": ["segment", "rendition"],
+        "KeyKindEnum": ["live", "test"],
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

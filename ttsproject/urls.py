@@ -20,10 +20,13 @@ from synth.api.cache import (
 )
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
+from synth.api.keys import KeyDetail, Keys
 from synth.api.lexicon import Lexicon, LexiconWordDetail
 from synth.api.misses import MissExamples, MissReport
+from synth.api.policies import Policies, PolicyDetail
 from synth.api.savings import SavingsReport
 from synth.api.speech import speech
+from synth.api.tenant import TenantView
 from synth.api.usage import UsageDays, UsageList
 from synth.api.usage_totals import Quotas, UsageTotals
 from synth.api.voices import Engines, VoiceDetail, Voices
@@ -74,6 +77,11 @@ urlpatterns = [
     path("v1/lexicon", Lexicon.as_view(), name="lexicon"),
     path("v1/lexicon/<str:word_id>", LexiconWordDetail.as_view(), name="lexicon-word"),
     path("v1/engines", Engines.as_view(), name="engines"),
+    path("v1/policies", Policies.as_view(), name="policies"),
+    path("v1/policies/<str:policy_id>", PolicyDetail.as_view(), name="policy"),
+    path("v1/tenant", TenantView.as_view(), name="tenant"),
+    path("v1/keys", Keys.as_view(), name="keys"),
+    path("v1/keys/<str:key_id>", KeyDetail.as_view(), name="key"),
     path("v1/usage", UsageList.as_view(), name="usage"),
     path("v1/usage/quotas", Quotas.as_view(), name="usage-quotas"),
     path("v1/usage/totals", UsageTotals.as_view(), name="usage-totals"),

@@ -43,10 +43,10 @@ class PolicyAdmin(ServiceAdmin):
     paginator = Paginator  # a bounded number for each tenant: few
     list_display = ["rule_name", "tenant_name", "priority", "enabled", "matches", "keeps"]
     list_select_related = ["tenant"]
-    list_filter = ["enabled", filters.TENANT, "pinned", "never_cache"]
+    list_filter = ["enabled", filters.TENANT, "by_tenant", "pinned", "never_cache"]
     search_fields = ["note", "category", "engine", "voice", "tenant__slug"]
     autocomplete_fields = ["tenant"]
-    readonly_fields = ["public_id", "created_at", "updated_at"]
+    readonly_fields = ["public_id", "by_tenant", "created_at", "updated_at"]
     actions = ["enable", "disable"]
     actions_list = ["which_rule"]
     fieldsets = [
@@ -63,7 +63,7 @@ class PolicyAdmin(ServiceAdmin):
         css = {"all": ["synth/admin.css"]}
 
     def get_fieldsets(self, request: HttpRequest, obj: Policy | None = None) -> Any:  # noqa: ARG002
-        times = (_("This rule"), {"fields": ["public_id", "created_at", "updated_at"]})
+        times = (_("This rule"), {"fields": ["public_id", "by_tenant", "created_at", "updated_at"]})
         return [*self.fieldsets, times] if obj else self.fieldsets
 
     @action(description=_("Which rule applies?"), url_path="which", permissions=["view"], icon="help")

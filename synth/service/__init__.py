@@ -1,5 +1,6 @@
 """The corridor: every door (API, tasks, admin, command line) goes through these functions."""
 
+from synth.service.account import Account, account_of
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
 from synth.service.batches.intake import MOST_ITEMS, BatchOrder, create_batch
@@ -15,6 +16,7 @@ from synth.service.missing import judge_misses
 from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
 from synth.service.objects import copy_intact
+from synth.service.own_policies import delete_own_policy, make_own_policy, replace_own_policy
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
 from synth.service.quota_warnings import warn_of_quotas
@@ -57,6 +59,7 @@ from synth.service.webhooks.sending import drain_deliveries
 __all__ = [
     "MOST_ITEMS",
     "STATUSES",
+    "Account",
     "Actor",
     "BatchOrder",
     "Consent",
@@ -78,6 +81,7 @@ __all__ = [
     "Undertaking",
     "Visit",
     "VoiceOrder",
+    "account_of",
     "all_results",
     "audit_objects",
     "cancel",
@@ -91,6 +95,7 @@ __all__ = [
     "create_voice",
     "curate",
     "delete_endpoint",
+    "delete_own_policy",
     "delete_policies",
     "delete_voice",
     "delete_voice_settings",
@@ -112,10 +117,12 @@ __all__ = [
     "let_go",
     "lines_of",
     "made_anew",
+    "make_own_policy",
     "payload_of",
     "quotas_used",
     "recall",
     "remake",
+    "replace_own_policy",
     "replay_deliveries",
     "replay_delivery",
     "results_of",

@@ -22,7 +22,7 @@ from tenants.keys import Kind
 from tenants.models import ApiKey
 from tenants.quota_use import used_in_days
 from tenants.quotas import KEY, NAMES
-from tenants.scopes import SCOPES
+from tenants.scopes import SCOPES, USUAL
 
 QUOTA_FIELDS = ["max_open_jobs", *NAMES]
 STATES = {"active": _("active"), "expired": _("expired"), "revoked": _("revoked")}
@@ -38,7 +38,8 @@ class IssueForm(LimitForm):
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
         choices=[(scope, scope) for scope in SCOPES],
-        initial=SCOPES,
+        initial=USUAL,
+        help_text=_("With keys:write a key makes and revokes others: for the tenant's own administration alone."),
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
     )
 
@@ -69,7 +70,7 @@ class ApiKeyAdmin(ServiceAdmin):
     autocomplete_fields = ["tenant"]
     actions = ["revoke"]
     actions_submit_line = ["revoke_this"]
-    shown = ["quotas_used", "tenant", "hint", "scope_list", "state", "pepper"]
+    shown = ["quotas_used", "tenant", "hint", "scope_list", "state", "pepper", "made_by"]
     times = ["expires_at", "revoked_at", "last_used_at", "created_at"]
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:  # noqa: ARG002
@@ -156,6 +157,12 @@ class ApiKeyAdmin(ServiceAdmin):
     @display(description=_("scopes"))
     def scope_list(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
+
+    @display(description=_("made by the key"))
+    def made_by(self, key: ApiKey) -> str:
+        """Of those that a tenant made itself."""
+        maker = ApiKey.objects.filter(id=key.made_by_id).first() if key.made_by_id else None
+        return str(maker or "-")
 
     @display(description=_("begins with"), ordering="lookup")
     def hint(self, key: ApiKey) -> str:

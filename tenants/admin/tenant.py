@@ -16,7 +16,7 @@ from unfold.decorators import action, display
 
 from tenants import service
 from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin, used_words
-from tenants.limits import MAX_WORK
+from tenants.limits import MAX_OWN_RULES, MAX_OWN_TTL, MAX_WORK
 from tenants.models import Tenant
 from tenants.operators import bound_to
 from tenants.quota_use import used_in_days
@@ -24,18 +24,21 @@ from tenants.quotas import NAMES, TENANT
 
 WORK_FIELDS = ["max_open_jobs", "max_running"]
 QUOTA_FIELDS = list(NAMES)
+RULE_FIELDS = ["max_own_rules", "max_own_ttl"]
 
 
 class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS]
+        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS]
         help_texts = {
             "slug": _("Left empty for a new tenant, it is made from the name."),
             "rate_limit": _("Empty: the platform's limit. 0: no limit."),
             "rate_burst": _("Empty: those of one second."),
             "max_open_jobs": _("Requests that may wait for their speech. Empty: the platform's limit. 0: any number."),
             **dict.fromkeys(QUOTA_FIELDS, _("Empty: the platform's quota. 0: no quota.")),
+            "max_own_rules": _("By the API, within these bounds. Empty: the platform's number. 0: none."),
+            "max_own_ttl": _("A day is 86400. Empty: the platform's. 0: any, and rules that pin."),
             "max_running": _("By all engines together. Empty: the platform's limit. 0: any number."),
         }
 
@@ -45,6 +48,8 @@ class TenantForm(LimitForm):
             self.fields["slug"].required = bool(self.instance.slug)
         for name in self.fields.keys() & set(WORK_FIELDS):
             self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
+        self.fields["max_own_rules"].validators.append(MaxValueValidator(MAX_OWN_RULES))
+        self.fields["max_own_ttl"].validators.append(MaxValueValidator(MAX_OWN_TTL))
 
 
 @admin.register(Tenant)
@@ -55,7 +60,7 @@ class TenantAdmin(ServiceAdmin):
     ordering = ["name", "id"]  # said here, since a query that counts takes none from the model
     search_fields = ["name", "slug"]
     readonly_fields = ["quotas_used", "status", "snapshot_version", "created_at"]
-    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *readonly_fields]
+    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS, *readonly_fields]
     actions = ["suspend", "resume"]
     tenant_path = "pk"
 
@@ -65,7 +70,7 @@ class TenantAdmin(ServiceAdmin):
         return tenants.annotate(keys_count=unrevoked)
 
     def get_fields(self, request: HttpRequest, obj: Tenant | None = None) -> list[str]:  # noqa: ARG002
-        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS]
+        return list(self.fields) if obj else list(TenantForm.Meta.fields)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return bound_to(request) is None and super().has_add_permission(request)
@@ -88,6 +93,7 @@ class TenantAdmin(ServiceAdmin):
             max_open_jobs=asked["max_open_jobs"],
             max_running=asked["max_running"],
         )
+        tenant = service.limit_own_rules(tenant, **{name: asked[name] for name in RULE_FIELDS})
         quotas = {name: asked[name] for name in QUOTA_FIELDS if asked[name] is not None}
         return service.limit_quotas(tenant, **quotas) if quotas else tenant
 
@@ -101,6 +107,8 @@ class TenantAdmin(ServiceAdmin):
             service.limit_work(obj, max_open_jobs=asked["max_open_jobs"], max_running=asked["max_running"])
         if set(QUOTA_FIELDS) & set(form.changed_data):
             service.limit_quotas(obj, **{name: asked[name] for name in QUOTA_FIELDS})
+        if set(RULE_FIELDS) & set(form.changed_data):
+            service.limit_own_rules(obj, **{name: asked[name] for name in RULE_FIELDS})
 
     @display(
         description=_("status"),

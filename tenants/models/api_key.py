@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from tenants.ids import new_id
+from tenants.ids import new_id, public_id
 from tenants.keys import LOOKUP_LENGTH, PREFIX, KeyRecord
 from tenants.limits import limit_of
 from tenants.models.quota import QuotaColumns
@@ -29,6 +29,7 @@ class ApiKey(RateColumns, QuotaColumns):
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+    made_by_id = models.UUIDField(_("made by the key"), null=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -38,6 +39,10 @@ class ApiKey(RateColumns, QuotaColumns):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint})"
+
+    @property
+    def public_id(self) -> str:
+        return public_id("key", self.id)
 
     @property
     def hint(self) -> str:

@@ -13,7 +13,7 @@ class Tenant(RateColumns, QuotaColumns):
     """Change one through `tenants.service` only: it raises the snapshot version along with the change.
 
     `max_open_jobs` and `max_running` bound its queued and its running work: null takes the platform's default, 0 means
-    no limit.
+    no limit. `max_own_rules` and `max_own_ttl` bound the TTL rules that it makes itself (0: none, any).
     """
 
     class Status(models.TextChoices):
@@ -27,6 +27,8 @@ class Tenant(RateColumns, QuotaColumns):
     snapshot_version = models.PositiveBigIntegerField(_("snapshot version"), default=1, editable=False)
     max_open_jobs = models.PositiveIntegerField(_("open jobs"), null=True, blank=True)
     max_running = models.PositiveIntegerField(_("sentences spoken at a time"), null=True, blank=True)
+    max_own_rules = models.PositiveSmallIntegerField(_("TTL rules of its own making"), null=True, blank=True)
+    max_own_ttl = models.PositiveBigIntegerField(_("longest TTL of those, in seconds"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

@@ -13,13 +13,15 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from synth.models import ClonedVoice, CurationAction, LexiconWord, WebhookDelivery
+from synth.models import ClonedVoice, CurationAction, LexiconWord, Policy, WebhookDelivery
 from tenants import keys, service
 from tenants.models import ApiKey
 from tenants.scopes import (
     ALL,
     CACHE_READ,
     CACHE_WRITE,
+    KEYS_READ,
+    KEYS_WRITE,
     SPEECH_READ,
     SPEECH_WRITE,
     VOICES_READ,
@@ -96,6 +98,17 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/webhooks/<str:webhook_id>/deliveries", "GET"): Case(WEBHOOKS_READ),
     ("v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>", "GET"): Case(WEBHOOKS_READ),
     ("v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay", "POST"): Case(WEBHOOKS_WRITE, 202),
+    ("v1/policies", "GET"): Case(CACHE_READ),
+    ("v1/policies", "POST"): Case(CACHE_WRITE, 201, body={"category": "news", "max_age": 60}),
+    ("v1/policies/<str:policy_id>", "GET"): Case(CACHE_READ),
+    ("v1/policies/<str:policy_id>", "PUT"): Case(CACHE_WRITE, body={"max_age": 60}),
+    ("v1/policies/<str:policy_id>", "DELETE"): Case(CACHE_WRITE, 204),
+    ("v1/tenant", "GET"): Case(SPEECH_READ),
+    ("v1/keys", "GET"): Case(KEYS_READ),
+    ("v1/keys", "POST"): Case(KEYS_WRITE, 201, body={"name": "shop", "scopes": [SPEECH_READ]}),
+    ("v1/keys/<str:key_id>", "GET"): Case(KEYS_READ),
+    ("v1/keys/<str:key_id>", "PATCH"): Case(KEYS_WRITE, body={"name": "shop"}),
+    ("v1/keys/<str:key_id>", "DELETE"): Case(KEYS_WRITE),
     ("v1/usage", "GET"): Case(SPEECH_READ),
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
     ("v1/usage/quotas", "GET"): Case(SPEECH_READ),
@@ -164,6 +177,8 @@ def finished(owner: Caller) -> Finished:
     )
     LexiconWord.objects.create(tenant=owner.member.tenant, text="SQL", kind="alias", value="as the owner says it")
     deliver(owner.member, "https://the-owner.example/hook", state="failed")
+    Policy.objects.create(tenant=owner.member.tenant, by_tenant=True, note="the owner's rule")
+    service.issue_key(owner.member.tenant, "the owner's shop", [SPEECH_READ])
     return done
 
 
@@ -178,6 +193,10 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
     if "webhook_id" in case[0]:
         delivery = WebhookDelivery.objects.get()
         return [f"{delivery.endpoint.public_id} {delivery.public_id}"]
+    if "policy_id" in case[0]:
+        return [Policy.objects.get().public_id]
+    if "key_id" in case[0]:
+        return [ApiKey.objects.get(name="the owner's shop").public_id]
     if "voice_id" in case[0]:
         return [ClonedVoice.objects.get().public_id]
     return [finished.job.public_id, *([finished.entry_id] if case[1] != "DELETE" else [])]
@@ -291,6 +310,8 @@ def test_no_answer_to_a_stranger_holds_anything_of_the_owners(
         "the owner's batch",
         "the owner's speaker",
         "the-owner.example",
+        "the owner's rule",
+        "the owner's shop",
         finished.job.tenant_id.hex,
     ]
     for speech_id in (*ids_for(case, finished), finished.entry_id):

@@ -60,6 +60,17 @@ OPERATIONS = {
     ("/v1/webhooks/{webhook_id}/deliveries", "get"): "listWebhookDeliveries",
     ("/v1/webhooks/{webhook_id}/deliveries/{delivery_id}", "get"): "getWebhookDelivery",
     ("/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay", "post"): "replayWebhookDelivery",
+    ("/v1/policies", "get"): "listPolicies",
+    ("/v1/policies", "post"): "createPolicy",
+    ("/v1/policies/{policy_id}", "get"): "getPolicy",
+    ("/v1/policies/{policy_id}", "put"): "replacePolicy",
+    ("/v1/policies/{policy_id}", "delete"): "deletePolicy",
+    ("/v1/tenant", "get"): "getTenant",
+    ("/v1/keys", "get"): "listKeys",
+    ("/v1/keys", "post"): "createKey",
+    ("/v1/keys/{key_id}", "get"): "getKey",
+    ("/v1/keys/{key_id}", "patch"): "changeKey",
+    ("/v1/keys/{key_id}", "delete"): "revokeKey",
     ("/v1/usage", "get"): "listUsage",
     ("/v1/usage/days", "get"): "getUsageByDay",
     ("/v1/usage/quotas", "get"): "getQuotas",
@@ -68,7 +79,18 @@ OPERATIONS = {
 }
 
 
-IDEMPOTENT = {"speak", "purge", "refresh", "pin", "unpin", "warm", "createVoice", "saveWord", "createBatch"}
+IDEMPOTENT = {
+    "speak",
+    "purge",
+    "refresh",
+    "pin",
+    "unpin",
+    "warm",
+    "createVoice",
+    "saveWord",
+    "createBatch",
+    "createPolicy",
+}
 
 
 @pytest.fixture
