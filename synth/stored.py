@@ -19,6 +19,7 @@ from tenants.types import TenantRef
 STORED_FORMAT = "flac"
 # The folder of a tenant's own voices.
 VOICES = "voices"
+VOICE_TYPE = "audio/flac"
 
 
 def of_entry(entry: Entry) -> StoredAudio:
@@ -31,6 +32,7 @@ def of_entry(entry: Entry) -> StoredAudio:
         duration=entry.duration,
         sample_rate=entry.sample_rate,
         made=entry.made_at.timestamp(),
+        sealed_by=entry.sealed_by,
     )
 
 
@@ -47,18 +49,22 @@ def of_job(job: Job) -> StoredAudio:
         duration=rendering.duration or 0.0,
         sample_rate=rendering.sample_rate or 0,
         made=rendering.ended_at.timestamp(),
+        sealed_by=rendering.spec["manner"].get("encryption_key_id") or "",
     )
 
 
 def audio_members(stored: StoredAudio) -> dict[str, Any]:
-    """What answers and events say of it. Duration is seconds, size bytes, sample rate Hz."""
+    """What answers and events say of it. Duration is seconds, size bytes, sample rate Hz.
+
+    Of a sealed sound nothing tells the digest: that would show who else has the same.
+    """
     return {
         "format": stored.format,
         "media_type": stored.media_type,
         "sample_rate": stored.sample_rate,
         "duration": round(stored.duration, 3),
         "size": stored.size,
-        "sha256": stored.digest,
+        "sha256": None if stored.sealed_by else stored.digest,
     }
 
 
@@ -99,6 +105,7 @@ def spec_columns(spec: Spec) -> dict[str, Any]:
         "text": spec.text,
         "spec": codec.to_json(replace(spec, text="")),
         "references": references_column(spec.manner),
+        "sealed_by": spec.manner.encryption_key_id or "",
     }
 
 

@@ -21,6 +21,7 @@ from synth.api.jobs import SpeechAudio, SpeechDetail
 from synth.api.lexicon import Lexicon, LexiconWordDetail
 from synth.api.misses import MissExamples, MissReport
 from synth.api.savings import SavingsReport
+from synth.api.sealed import serve_sealed
 from synth.api.speech import speech
 from synth.api.usage import UsageDays, UsageList
 from synth.api.voices import Engines, VoiceDetail, Voices
@@ -91,6 +92,7 @@ urlpatterns = [
     ),
     path("v1/openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs/", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    path("sealed/<str:ticket>", serve_sealed, name="sealed"),
     path("files/<path:name>", serve_file, name="file"),
     path("healthz", healthz),
     path("readyz", readyz),

@@ -13,7 +13,7 @@ from synth import selectors, service, wiring
 from synth.api.idempotent import IDEMPOTENCY
 from synth.api.paging import NewestFirst
 from synth.api.presenting import RETRY_AFTER, entry_body, job_body
-from synth.api.ranges import stream_object
+from synth.api.ranges import Source, stream_object
 from synth.api.serializers import (
     JobFilter,
     JobSerializer,
@@ -26,11 +26,14 @@ from synth.audio.formats import get_format
 from synth.errors import NotReady, ObjectMissing, ServiceUnavailable, StorageUnavailable
 from synth.keys import object_name
 from synth.models.states import OPEN
+from synth.service import SealedObject, opening
+from synth.storage.base import ObjectInfo
 from synth.types import StoredAudio
 from tenants.authentication import caller_of
 from tenants.errors import NotFound, Problem
 from tenants.ids import parse_id
 from tenants.scopes import SPEECH_READ, SPEECH_WRITE
+from tenants.types import TenantRef
 
 
 class SpeechCollection(APIView):
@@ -136,16 +139,22 @@ class SpeechAudio(APIView):
     def _stream(self, request: Request, stored: StoredAudio) -> HttpResponseBase:
         extension = get_format(stored.format).extension
         name = object_name(caller_of(request).tenant, stored.digest, extension)
-        store = wiring.object_store()
-        info = store.head(name)
+        source, info = self._source(caller_of(request).tenant, name, stored)
         if info.size != stored.size:
             raise ObjectMissing("the stored bytes are not the ones that were put there")
         return stream_object(
             request._request,  # noqa: SLF001 - the plain request: ranges know nothing of REST framework
-            store,
+            source,
             name,
             info=info,
             etag=f'"{stored.digest}"',
             filename=f"{stored.id}.{extension}",
             cache_control="private, no-cache",
         )
+
+    def _source(self, tenant: TenantRef, name: str, stored: StoredAudio) -> tuple[Source, ObjectInfo]:
+        if not stored.sealed_by:
+            store = wiring.object_store()
+            return store, store.head(name)
+        sound = SealedObject(name, opening(tenant, name, stored.media_type, key_id=stored.sealed_by))
+        return sound, sound.info

@@ -16,6 +16,7 @@ from synth.models.rendering import Rendering, RenderingPart
 from synth.models.synthesis import Synthesis
 from synth.models.voice import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.webhook import DeliveryAttempt, EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
+from synth.models.work_key import WorkKey
 
 __all__ = [
     "Batch",
@@ -48,4 +49,5 @@ __all__ = [
     "WebhookDelivery",
     "WebhookEndpoint",
     "WebhookEvent",
+    "WorkKey",
 ]

@@ -25,12 +25,13 @@ from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
 from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
-from synth.service.objects import copy_intact
+from synth.service.objects import SealedObject, copy_intact
 from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
 from synth.service.rendering import drain_renderings
 from synth.service.replaying import heard_again
+from synth.service.sealing import opening, presented
 from synth.service.selection import EntryFilter, Selection
 from synth.service.sending import drain_deliveries
 from synth.service.speaking import Speech, cancel, recall, remake, speak
@@ -55,6 +56,7 @@ __all__ = [
     "KeptAnswer",
     "Question",
     "Repeatable",
+    "SealedObject",
     "Selection",
     "Speech",
     "StaleSnapshot",
@@ -93,7 +95,9 @@ __all__ = [
     "keep",
     "let_go",
     "lines_of",
+    "opening",
     "payload_of",
+    "presented",
     "recall",
     "remake",
     "replay_deliveries",

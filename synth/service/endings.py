@@ -27,8 +27,8 @@ from tenants.types import TenantRef
 
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
 ENTRY_FIELDS = (
-    "engine", "model_version", "voice", "category", "text", "spec", "references", "digest", "format", "media_type",
-    "size", "duration", "sample_rate", "made_at", "provenance",
+    "engine", "model_version", "voice", "category", "text", "spec", "references", "sealed_by", "digest", "format",
+    "media_type", "size", "duration", "sample_rate", "made_at", "provenance",
 )  # fmt: skip
 
 

@@ -29,11 +29,13 @@ from synth.service.made_already import note_made
 from synth.service.objects import read_intact
 from synth.service.purging import known_number
 from synth.service.renewing import Renewals
+from synth.service.sealing import Altered, opened_sound
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import load
 from synth.spec import SpeechRequest
 from synth.stored import of_entry, of_job
 from synth.types import CacheMode, Delivery, Spec, StoredAudio
+from tenants.encryption import is_own
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.types import Caller, TenantRef
@@ -332,15 +334,24 @@ def _with_audio(
     held = local.audio(local_key, stored.digest)
     tier = metrics.Tier.L1 if held else metrics.Tier.L2 if audio else metrics.Tier.L3
     try:
-        data = held or audio or read_intact(tenant, stored.digest, stored.format)
+        data = held or _from_redis(tenant, stored, audio) or read_intact(tenant, stored)
     except ObjectMissing:
         expire_entry(tenant, Entry.Kind.RENDITION, key, digests=[stored.digest])
         wiring.rendition_cache().forget(tenant, key)
         return None
     except StorageUnavailable as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
-    local.keep_audio(local_key, stored.digest, data)
+    if not is_own(stored.sealed_by):
+        local.keep_audio(local_key, stored.digest, data)
     return replace(speech, audio=data, tier=tier)
+
+
+def _from_redis(tenant: TenantRef, stored: StoredAudio, audio: bytes | None) -> bytes | None:
+    """The bytes that Redis gave, opened; None where it gave none, or others than were put there."""
+    try:
+        return opened_sound(tenant, audio, stored) if audio else None
+    except Altered:
+        return None
 
 
 def _wants_bytes(request: SpeechRequest, stored: StoredAudio) -> bool:
@@ -368,7 +379,7 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
     if not _wants_bytes(request, stored):
         return speech
     try:
-        return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored.digest, stored.format))
+        return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored))
     except (ObjectMissing, StorageUnavailable) as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
 

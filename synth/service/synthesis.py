@@ -25,6 +25,7 @@ from synth.service.endings import Failure, give_back, sentence_spoken, synthesis
 from synth.service.engine_runs import OUT_OF_MEMORY, Sound, gives_the_same, speak
 from synth.service.object_sweep import discard, rescue
 from synth.service.references import load_references
+from synth.service.sealing import kept_sound
 from synth.stored import STORED_FORMAT, audio_object, references_column
 from synth.types import Segment
 from tenants.types import TenantRef
@@ -106,14 +107,22 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
 
     Beside a remote store, whoever waits for the sentence has it through Redis while it is being stored.
     """
-    data = to_flac(sound.pcm)
-    digest = sha256(data).hexdigest()
-    tenant = TenantRef(claim.tenant_id)
-    if wiring.handover().offer(tenant, digest, data) and sentence_spoken(claim, digest=digest):
+    plain = to_flac(sound.pcm)
+    tenant, media_type = TenantRef(claim.tenant_id), get_format(STORED_FORMAT).media_type
+    kept = kept_sound(
+        tenant,
+        plain,
+        digest=sha256(plain).hexdigest(),
+        format_name=STORED_FORMAT,
+        media_type=media_type,
+        key_id=segment.manner.encryption_key_id,
+    )
+    digest = kept.digest
+    if wiring.handover().offer(tenant, digest, kept.data) and sentence_spoken(claim, digest=digest):
         wiring.doorbell().ring_io()
     rescue(tenant, digest)
-    wiring.object_store().put(audio_object(tenant, digest, STORED_FORMAT), data, get_format(STORED_FORMAT).media_type)
-    entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
+    wiring.object_store().put(audio_object(tenant, digest, STORED_FORMAT), kept.data, media_type)
+    entry = _entry(claim, segment, sound, digest=digest, size=len(plain)) if claim.stored else None
     handed_on = synthesis_succeeded(
         claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry
     )
@@ -151,6 +160,7 @@ def _entry(claim: Synthesis, segment: Segment, sound: Sound, *, digest: str, siz
         category=claim.category,
         text=segment.text,
         references=references_column(segment.manner),
+        sealed_by=segment.manner.encryption_key_id or "",
         digest=digest,
         format=STORED_FORMAT,
         media_type=get_format(STORED_FORMAT).media_type,

@@ -20,8 +20,10 @@ from synth.models.clock import database_now
 from synth.models.states import State
 from synth.service.curation import Actor
 from synth.service.erasing import erase
+from synth.service.links import sealed_url
+from synth.service.sealing import key_id_now, sealed
 from synth.service.voice_events import note
-from synth.stored import upload_object, voice_object
+from synth.stored import VOICE_TYPE, upload_object, voice_object
 from tenants.errors import NotFound
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
@@ -71,8 +73,9 @@ def create_voice(tenant: TenantRef, order: VoiceOrder, upload: Upload, *, actor:
     row = _open(tenant, order, digest=digest, size=size, actor=actor)
     try:
         with _in_memory:
-            data = b"".join(upload.chunks())
-            wiring.object_store().put(upload_object(tenant, row.id), data, "application/octet-stream")
+            name, data = upload_object(tenant, row.id), b"".join(upload.chunks())
+            kept = sealed(tenant, name, data, media_type="", key_id=row.sealed_by)
+            wiring.object_store().put(name, kept, "application/octet-stream")
     except StorageUnavailable as error:
         ClonedVoice.objects.filter(id=row.id).update(state=State.CANCELED, ended_at=database_now())
         raise ServiceUnavailable(code=error.code, retry_after=5) from error
@@ -103,7 +106,10 @@ def delete_voice(tenant: TenantRef, text: str, *, actor: Actor) -> None:
 
 def voice_url(row: ClonedVoice) -> str:
     """A temporary URL of the sound of a ready voice, for operators: no answer of the API holds one."""
-    name = voice_object(TenantRef(row.tenant_id), row.id, row.digest)
+    tenant = TenantRef(row.tenant_id)
+    name = voice_object(tenant, row.id, row.digest)
+    if row.sealed_by:
+        return sealed_url(tenant, name, VOICE_TYPE, key_id=row.sealed_by, seconds=URL_SECONDS).url
     return wiring.object_store().url(name, expires_in=URL_SECONDS)
 
 
@@ -149,6 +155,7 @@ def _open(tenant: TenantRef, order: VoiceOrder, *, digest: str, size: int, actor
         transcript=order.transcript,
         upload_digest=digest,
         upload_size=size,
+        sealed_by=key_id_now(tenant),
         consent_who=consent.who,
         consent_when=consent.when,
         consent_wording=consent.wording,

@@ -19,6 +19,13 @@ class Tenant(RateColumns):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
 
+    class Encryption(models.TextChoices):
+        """Under which key its sounds are kept. OWN is sent with each request, and the platform has it then alone."""
+
+        NONE = "none", _("none")
+        PLATFORM = "platform", _("a key of the platform")
+        OWN = "own", _("a key of its own")
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(_("name"), max_length=200)
     slug = models.SlugField(_("slug"), max_length=80, unique=True)
@@ -26,6 +33,9 @@ class Tenant(RateColumns):
     snapshot_version = models.PositiveBigIntegerField(_("snapshot version"), default=1, editable=False)
     max_open_jobs = models.PositiveIntegerField(_("open jobs"), null=True, blank=True)
     max_running = models.PositiveIntegerField(_("sentences spoken at a time"), null=True, blank=True)
+    encryption = models.CharField(
+        _("encryption"), max_length=8, choices=Encryption.choices, default=Encryption.NONE, db_default=Encryption.NONE
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
