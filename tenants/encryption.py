@@ -1,4 +1,4 @@
-"""The keys that seal what is kept of a tenant: a platform's data key or the tenant's own. Values, and how they are wrapped.
+"""The keys that seal what is kept of a tenant, the platform's or its own: as values, and how they are wrapped.
 
 `tenants.sealing` keeps the rows; `synth.sealing` seals bytes with them.
 """

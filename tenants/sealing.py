@@ -134,7 +134,7 @@ def _new_data_key(tenant_id: UUID) -> None:
 
 def _opened(tenant: TenantRef, key_id: str) -> SealingKey:
     row_id = parse_id(PLATFORM, key_id)
-    wrapped = DataKey.objects.filter(tenant_id=tenant.id, id=row_id).values_list("wrapped", flat=True).first()
+    wrapped = DataKey.objects.filter(tenant_id=tenant.id, id__in=[row_id]).values_list("wrapped", flat=True).first()
     if wrapped is None:
         raise EncryptionUnavailable
     try:

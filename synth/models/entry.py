@@ -20,7 +20,8 @@ class Entry(models.Model):
 
     `spec` is that of a rendition, without its text. `references` are the fingerprints of the tenant's own voices that
     it sounds like, with a space between; `sealed_by` is the id of the key that its sound is sealed with. A purged one
-    stays as a record without text, so that the next miss can tell why; `purge_number` is the tenant's number of the last change that Redis must not have missed.
+    stays as a record without text, so that the next miss can tell why; `purge_number` is the tenant's number of the
+    last change that Redis must not have missed.
     """
 
     class Kind(models.TextChoices):

@@ -2,7 +2,7 @@
 
 A header, then segments of 64 KiB with their tags:
 
-    version (1) | id of the key (36) | length of the plain bytes (8) | nonce (12) | wrapped data key (48) | commitment (32)
+    version (1) | id of the key (36) | length in clear (8) | nonce (12) | wrapped data key (48) | commitment (32)
 
 Every object has a fresh data key. What wraps that is derived from the tenant's key for this one label, so that a ticket
 may carry it without opening anything else. The commitment names the one data key that may open: plain GCM can be made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator
 from django.db.models import Count, Q, QuerySet
 from django.forms import ModelForm
@@ -17,6 +18,7 @@ from tenants import service
 from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
 from tenants.limits import MAX_WORK
 from tenants.models import Tenant
+from tenants.sealing import platform_keys, set_encryption
 
 WORK_FIELDS = ["max_open_jobs", "max_running"]
 
@@ -24,11 +26,12 @@ WORK_FIELDS = ["max_open_jobs", "max_running"]
 class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
+        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, "encryption"]
         help_texts = {
             "slug": _("Left empty for a new tenant, it is made from the name."),
             "rate_limit": _("Empty: the platform's limit. 0: no limit."),
             "rate_burst": _("Empty: those of one second."),
+            "encryption": _("Under which key its speech is kept from now on. What was made before is made anew."),
             "max_open_jobs": _("Requests that may wait for their speech. Empty: the platform's limit. 0: any number."),
             "max_running": _("By all engines together. Empty: the platform's limit. 0: any number."),
         }
@@ -39,6 +42,12 @@ class TenantForm(LimitForm):
         for name in WORK_FIELDS:
             self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
 
+    def clean_encryption(self) -> str:
+        mode = str(self.cleaned_data["encryption"])
+        if mode != Tenant.Encryption.NONE and not platform_keys().current:
+            raise ValidationError(_("Set REFRAIN_ENCRYPTION_KEYS first: without it nothing can be encrypted."))
+        return mode
+
 
 @admin.register(Tenant)
 class TenantAdmin(ServiceAdmin):
@@ -46,7 +55,7 @@ class TenantAdmin(ServiceAdmin):
     list_display = ["name", "slug", "status_label", "keys_count", "created_at"]
     list_filter = ["status"]
     search_fields = ["name", "slug"]
-    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, "status", "snapshot_version", "created_at"]
+    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, "encryption", "status", "snapshot_version", "created_at"]
     readonly_fields = ["status", "snapshot_version", "created_at"]
     actions = ["suspend", "resume"]
 
@@ -81,6 +90,8 @@ class TenantAdmin(ServiceAdmin):
             service.limit_tenant(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
         if set(WORK_FIELDS) & set(form.changed_data):
             service.limit_work(obj, max_open_jobs=asked["max_open_jobs"], max_running=asked["max_running"])
+        if "encryption" in form.changed_data:
+            set_encryption(obj, asked["encryption"])
 
     @display(
         description=_("status"),

@@ -1,4 +1,4 @@
-"""The sealed form of objects (scoreboard row E1): it opens with its own key and label alone, whole or any range of it."""
+"""The sealed form of objects (scoreboard row E1): it opens with its own key and label alone, whole or by ranges."""
 
 import pickle
 from uuid import UUID
