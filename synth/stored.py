@@ -109,6 +109,11 @@ def spec_columns(spec: Spec) -> dict[str, Any]:
     }
 
 
+def characters_of(entry: Entry) -> int:
+    """Of the text of a rendition, which is not in its row where the tenant's own key seals it."""
+    return int((entry.spec or {}).get("characters", len(entry.text)))
+
+
 def spec_of(entry: Entry) -> Spec:
     """The spec that `spec_columns` took apart."""
     return replace(codec.from_json(Spec, entry.spec), text=entry.text)

@@ -33,6 +33,24 @@ class EncryptionKeyRequired(Problem):
     detail = _("This account keeps its speech under a key of its own. Send it: Refrain-Encryption-Key: <base64>.")
 
 
+class EncryptionKeyUnexpected(Problem):
+    """Its sender would believe that it protects something."""
+
+    status = 400
+    code = "encryption_key_unexpected"
+    title = _("Encryption key not in use")
+    detail = _("This account does not keep its speech under a key of its own: send no Refrain-Encryption-Key.")
+
+
+class OffWithOwnKey(Problem):
+    """What needs the tenant's key or its texts while the tenant is not there."""
+
+    status = 409
+    code = "off_with_own_key"
+    title = _("Not with a key of your own")
+    detail = _("This account keeps its speech under a key of its own, and this would need that key later, without you.")
+
+
 class EncryptionKeyRefused(Problem):
     """An unregistered or a wrong key, and data that was altered: all answer alike."""
 

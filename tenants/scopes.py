@@ -10,6 +10,8 @@ CACHE_READ: Final = "cache:read"
 CACHE_WRITE: Final = "cache:write"
 WEBHOOKS_READ: Final = "webhooks:read"
 WEBHOOKS_WRITE: Final = "webhooks:write"
+ENCRYPTION_READ: Final = "encryption:read"
+ENCRYPTION_WRITE: Final = "encryption:write"
 
 SCOPES: Final[tuple[str, ...]] = (
     SPEECH_WRITE,
@@ -20,5 +22,7 @@ SCOPES: Final[tuple[str, ...]] = (
     CACHE_WRITE,
     WEBHOOKS_READ,
     WEBHOOKS_WRITE,
+    ENCRYPTION_READ,
+    ENCRYPTION_WRITE,
 )
 ALL: Final[frozenset[str]] = frozenset(SCOPES)

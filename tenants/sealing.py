@@ -8,6 +8,7 @@ from uuid import UUID
 from cachetools import LRUCache
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from tenants import encryption
 from tenants.encryption import KEY_BYTES, PLATFORM, EncryptionUnavailable, PlatformKeys, SealingKey, Unwrappable
@@ -102,6 +103,11 @@ def forget_own_key(tenant: TenantRef, key_id: str) -> None:
     if not OwnKey.objects.filter(tenant_id=tenant.id, key_id=key_id).delete()[0]:
         raise NotFound
     raise_versions([tenant.id])
+
+
+def own_keys(tenant: TenantRef) -> QuerySet[OwnKey]:
+    """Those that are registered, the newest first."""
+    return OwnKey.objects.filter(tenant_id=tenant.id)
 
 
 def own_key_ids(tenant: TenantRef) -> frozenset[str]:

@@ -16,6 +16,7 @@ from synth.api.cache import (
     Refreshes,
     Unpins,
 )
+from synth.api.encryption_keys import EncryptionKeyDetail, EncryptionKeys
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
 from synth.api.lexicon import Lexicon, LexiconWordDetail
@@ -68,6 +69,8 @@ urlpatterns = [
     path("v1/voices/<str:voice_id>", VoiceDetail.as_view(), name="voice"),
     path("v1/lexicon", Lexicon.as_view(), name="lexicon"),
     path("v1/lexicon/<str:word_id>", LexiconWordDetail.as_view(), name="lexicon-word"),
+    path("v1/encryption-keys", EncryptionKeys.as_view(), name="encryption-keys"),
+    path("v1/encryption-keys/<str:key_id>", EncryptionKeyDetail.as_view(), name="encryption-key"),
     path("v1/engines", Engines.as_view(), name="engines"),
     path("v1/usage", UsageList.as_view(), name="usage"),
     path("v1/usage/days", UsageDays.as_view(), name="usage-days"),

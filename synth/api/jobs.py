@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from synth import selectors, service, wiring
+from synth.api.encryption import PARAMETER, with_own_key
 from synth.api.idempotent import IDEMPOTENCY
 from synth.api.paging import NewestFirst
 from synth.api.presenting import RETRY_AFTER, entry_body, job_body
@@ -58,7 +59,7 @@ class SpeechCollection(APIView):
 
     @extend_schema(
         operation_id="speak",
-        parameters=IDEMPOTENCY,
+        parameters=[*IDEMPOTENCY, *PARAMETER],
         request=SpeechRequestSerializer,
         responses={
             200: SpeechSerializer,
@@ -77,7 +78,12 @@ class SpeechDetail(APIView):
 
     required_scopes = {"GET": SPEECH_READ, "DELETE": SPEECH_WRITE}
 
-    @extend_schema(operation_id="getSpeech", responses={200: JobSerializer, **refusals(401, 403, 404)})
+    @extend_schema(
+        operation_id="getSpeech",
+        parameters=PARAMETER,
+        responses={200: JobSerializer, **refusals(400, 401, 403, 404)},
+    )
+    @with_own_key
     def get(self, request: Request, speech_id: str) -> Response:
         """Look at a speech: how far it is, and a URL of its audio once it is done."""
         tenant = caller_of(request).tenant
@@ -109,9 +115,11 @@ class SpeechAudio(APIView):
             (200, "audio/*"): OpenApiTypes.BINARY,
             (206, "audio/*"): OpenApiTypes.BINARY,
             304: None,
-            **refusals(401, 403, 404, 409, 412, 416, 422, 503),
+            **refusals(400, 401, 403, 404, 409, 412, 416, 422, 503),
         },
+        parameters=PARAMETER,
     )
+    @with_own_key
     def get(self, request: Request, speech_id: str) -> HttpResponseBase:
         """Hear a finished speech. Audio that storage has lost is made again first."""
         stored = selectors.audio(caller_of(request).tenant, speech_id)

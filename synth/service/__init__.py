@@ -31,7 +31,8 @@ from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
 from synth.service.rendering import drain_renderings
 from synth.service.replaying import heard_again
-from synth.service.sealing import opening, presented
+from synth.service.sealed_specs import transcript_of
+from synth.service.sealing import is_at_hand, opening, presented, refuse_with_own_key
 from synth.service.selection import EntryFilter, Selection
 from synth.service.sending import drain_deliveries
 from synth.service.speaking import Speech, cancel, recall, remake, speak
@@ -90,6 +91,7 @@ __all__ = [
     "enable_endpoint",
     "explain_request",
     "heard_again",
+    "is_at_hand",
     "is_fresh",
     "judge_misses",
     "keep",
@@ -99,6 +101,7 @@ __all__ = [
     "payload_of",
     "presented",
     "recall",
+    "refuse_with_own_key",
     "remake",
     "replay_deliveries",
     "replay_delivery",
@@ -114,6 +117,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "transcript_of",
     "undertake",
     "unfinished_of",
     "url_members",

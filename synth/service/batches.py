@@ -17,6 +17,7 @@ from synth.models.states import State
 from synth.service.batch_items import Item, ItemReader, ReadItem
 from synth.service.callbacks import callback_of
 from synth.service.curation import Actor, left_behind, open_action
+from synth.service.sealing import refuse_with_own_key
 from synth.snapshot import load
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _
@@ -45,11 +46,13 @@ def create_batch(
     A batch with this id that is there already is the one.
 
     Raises InvalidSpeech when there are no items, too many or none that can be read, and for a callback that is not
-    allowed; TooManyBatches; ServiceUnavailable while no engine has published a card. Passes on what `items` raises.
+    allowed; TooManyBatches; OffWithOwnKey; ServiceUnavailable while no engine has published a card. Passes on what
+    `items` raises.
     """
     left = left_behind(batch_id)
     if left is not None:
         return left
+    refuse_with_own_key(tenant)
     snapshot = load(tenant.id)
     if snapshot is None:
         raise NotFound

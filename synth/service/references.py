@@ -11,6 +11,7 @@ from synth.errors import Permanent
 from synth.keys import references_of
 from synth.models import ClonedVoice
 from synth.service.objects import read_checked
+from synth.service.sealed_specs import transcript_of
 from synth.stored import VOICE_TYPE, voice_object
 from synth.types import Manner, Reference
 from tenants.encryption import is_own
@@ -42,7 +43,7 @@ def _reference(tenant: TenantRef, row: ClonedVoice) -> Reference:
     with _lock:
         held = _held.get(place)
     if held is None:
-        held = Reference(row.fingerprint, from_flac(_read(tenant, row)), row.language, row.transcript)
+        held = Reference(row.fingerprint, from_flac(_read(tenant, row)), row.language, transcript_of(row))
         if is_own(row.sealed_by):  # no longer in the memory than its key
             return held
         with _lock:

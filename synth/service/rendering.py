@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from synth import cards, codec, wiring
+from synth import cards, wiring
 from synth.audio.encoding import encode_clip
 from synth.audio.pcm import CorruptAudio, Span, from_flac, join_timed, resample, set_loudness
 from synth.audio.stretching import stretch
@@ -35,10 +35,12 @@ from synth.service.endings import (
 from synth.service.object_sweep import discard, rescue
 from synth.service.objects import read_sentence
 from synth.service.purging import follow_purges
-from synth.service.sealing import Kept, kept_sound, opened_sentence
+from synth.service.sealed_specs import entry_columns, from_row
+from synth.service.sealing import Altered, Kept, kept_sound, opened_sentence
 from synth.service.sentence_times import rounded, stretched
 from synth.service.submission import open_syntheses, segments_of
-from synth.stored import audio_object, of_entry, spec_columns
+from synth.service.work_keys import KeyGone, at_work
+from synth.stored import audio_object, of_entry
 from synth.types import Clip, Pcm, Segment, Spec
 from tenants.types import TenantRef
 
@@ -78,7 +80,16 @@ def render(claim: Rendering) -> None:
     """Make one claimed rendition; store, publish, or say why not."""
     if claim.attempt > MAX_ATTEMPTS:
         return _fail(claim, Failure(code=claim.error_code or "worker_lost", detail="Every attempt lost its worker."))
-    spec = codec.from_json(Spec, claim.spec)
+    tenant = TenantRef(claim.tenant_id)
+    try:
+        with at_work(tenant, claim.spec["manner"].get("encryption_key_id")):
+            _render(claim, from_row(tenant, Spec, claim.spec, key=claim.key))
+    except (KeyGone, Altered) as error:
+        _fail(claim, Failure(code=error.code))
+    return None
+
+
+def _render(claim: Rendering, spec: Spec) -> None:
     try:
         with kept_alive(
             claim,
@@ -99,7 +110,6 @@ def render(claim: Rendering) -> None:
     except Exception:  # whatever it was: the rendition must not wait for its lease to run out
         logger.exception("rendering %s broke", claim.id)
         _retry(claim, Failure(code="internal_error"))
-    return None
 
 
 def _assemble(claim: Rendering, spec: Spec) -> tuple[Clip, list[Span]]:
@@ -197,7 +207,7 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object], spans: list[
         category=claim.category,
         made_at=database_now(),
         provenance={"worker": claim.worker, "sentences": rounded(spans)},
-        **spec_columns(spec),
+        **entry_columns(TenantRef(claim.tenant_id), spec, key=claim.key),
         **result,
     )
 

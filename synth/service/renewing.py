@@ -17,6 +17,7 @@ from synth.models.states import OPEN, Priority
 from synth.service.submission import MadeMeanwhile, submit
 from synth.spec import SpeechRequest
 from synth.types import Delivery
+from tenants.encryption import is_own
 from tenants.types import Caller
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ class Renewals:
 
     def ask(self, caller: Caller, request: SpeechRequest, *, key: str, max_units: int, retention: Retention) -> None:
         """Have it made anew at the lowest priority, unless that was seen to just now. Never raises, never waits."""
+        if is_own(request.spec.manner.encryption_key_id or ""):  # no key is at hand behind the answer
+            return
         if not self._is_due(redis_key(caller.tenant, Kind.ENTRY, key), min(PAUSE, retention.max_age)):
             return
         if not self._waiting.acquire(blocking=False):  # the next answer asks again

@@ -14,12 +14,13 @@ from synth.errors import ObjectMissing
 from synth.sealing.format import Label, LabelKey, NotOpened, label_key, name_under, open_sealed, seal
 from synth.stored import STORED_FORMAT, audio_object
 from synth.types import StoredAudio
-from tenants.encryption import EncryptionKeyRefused, EncryptionKeyRequired, SealingKey, is_own
+from tenants.encryption import EncryptionKeyRefused, EncryptionKeyRequired, OffWithOwnKey, SealingKey, is_own
 from tenants.models import Tenant
 from tenants.sealing import current_key_id, data_key
 from tenants.types import TenantRef
 
 _at_hand: ContextVar[SealingKey | None] = ContextVar("own_key_at_hand", default=None)
+_working: ContextVar[bool] = ContextVar("own_key_is_lent", default=False)
 
 
 class Altered(ObjectMissing):
@@ -35,13 +36,14 @@ class Kept:
 
 
 @contextmanager
-def presented(key: SealingKey | None) -> Iterator[None]:
+def presented(key: SealingKey | None, *, to_a_worker: bool = False) -> Iterator[None]:
     """Have a tenant's own key at hand."""
-    token = _at_hand.set(key)
+    tokens = _at_hand.set(key), _working.set(to_a_worker)
     try:
         yield
     finally:
-        _at_hand.reset(token)
+        _at_hand.reset(tokens[0])
+        _working.reset(tokens[1])
 
 
 def own_key_at_hand() -> SealingKey | None:
@@ -77,7 +79,7 @@ def sealed(tenant: TenantRef, name: str, data: bytes, *, media_type: str, key_id
 
 
 def opened(tenant: TenantRef, name: str, data: bytes, *, media_type: str, key_id: str) -> bytes:
-    """What `sealed` was given. Raises Altered; of what a tenant's own key has sealed EncryptionKeyRefused instead."""
+    """What `sealed` was given. Raises what `refusal` says."""
     if not key_id:
         return data
     key = opening(tenant, name, media_type, key_id=key_id)
@@ -88,10 +90,10 @@ def opened(tenant: TenantRef, name: str, data: bytes, *, media_type: str, key_id
 
 
 def refusal(key_id: str) -> Exception:
-    """What to raise of sealed bytes that do not open."""
-    return (
-        EncryptionKeyRefused() if is_own(key_id) else Altered("the stored bytes are not the ones that were put there")
-    )
+    """What to raise of sealed bytes that do not open: who sent the key is refused, else they are made anew."""
+    if is_own(key_id) and not _working.get():
+        return EncryptionKeyRefused()
+    return Altered("the stored bytes are not the ones that were put there")
 
 
 def name_of(tenant: TenantRef, digest: str, *, key_id: str) -> str:
@@ -108,6 +110,12 @@ def key_id_now(tenant: TenantRef) -> str:
     if held is None:
         raise EncryptionKeyRequired
     return held.id
+
+
+def refuse_with_own_key(tenant: TenantRef) -> None:
+    """Raises OffWithOwnKey: for what would need the key, or the texts, while the tenant is not there."""
+    if Tenant.objects.filter(id=tenant.id, encryption=Tenant.Encryption.OWN).exists():
+        raise OffWithOwnKey
 
 
 def kept_sound(

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import IntegrityError, connection
 from django.db.models import QuerySet
 
-from synth import codec, metrics, wiring
+from synth import metrics, wiring
 from synth.cache.asking import HITS, Lookup, Status
 from synth.cache.policy import Retention
 from synth.conf import conf
@@ -29,6 +29,7 @@ from synth.service.made_already import note_made
 from synth.service.objects import read_intact
 from synth.service.purging import known_number
 from synth.service.renewing import Renewals
+from synth.service.sealed_specs import from_row
 from synth.service.sealing import Altered, opened_sound
 from synth.service.submission import MadeMeanwhile, submit
 from synth.snapshot import load
@@ -224,7 +225,7 @@ def remake(caller: Caller, speech_id: str) -> StoredAudio:
 
 def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
     request = SpeechRequest(
-        spec=codec.from_json(Spec, rendering.spec),
+        spec=from_row(caller.tenant, Spec, rendering.spec, key=rendering.key),
         category=rendering.category,
         cache=CacheMode.USE if rendering.stored else CacheMode.BYPASS,
     )

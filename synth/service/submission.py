@@ -11,8 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from synth import codec, engine_time, metrics, wiring
-from synth.cache.misses import likeness
+from synth import engine_time, metrics, wiring
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed, TooManyJobs
 from synth.keys import references_of, segment_key
@@ -22,6 +21,8 @@ from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.callbacks import Callback
 from synth.service.catalogue import fresh_rendition, fresh_segments
+from synth.service.sealed_specs import likeness, to_row
+from synth.service.work_keys import lend
 from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
@@ -122,6 +123,7 @@ def submit(
             _refuse_if_too_many_wait(order)
         _refuse_if_voice_is_gone(order)
         rendering = _open_rendering(order)
+        lend(order.tenant, rendering.id, request.spec.manner.encryption_key_id)
         job = create_job(
             caller,
             request,
@@ -165,7 +167,7 @@ def open_syntheses(
             model_version=segment.manner.model_version,
             key=key,
             flight=flight,
-            segment=codec.to_json(segment),
+            segment=to_row(tenant, segment, key=key),
             category=category,
             stored=stored,
             priority=priority,
@@ -208,7 +210,7 @@ def _open_rendering(order: Order) -> Rendering:
         tenant_id=order.tenant.id,
         key=order.key,
         flight=flight,
-        spec=codec.to_json(order.request.spec),
+        spec=to_row(order.tenant, order.request.spec, key=order.key),
         category=order.request.category,
         stored=order.stored,
         priority=order.priority,

@@ -25,10 +25,13 @@ from synth.queue.shutdown import stopping
 from synth.service.endings import Failure, give_back
 from synth.service.erasing import erase, erase_files
 from synth.service.objects import read_checked
+from synth.service.sealed_specs import transcript_of
 from synth.service.sealing import name_of, sealed
 from synth.service.voice_events import note, tell_ready, tell_refused
+from synth.service.work_keys import KeyGone, at_work, take_back
 from synth.stored import VOICE_TYPE, upload_object, voice_object
 from synth.types import CLONED
+from tenants.encryption import is_own
 from tenants.errors import untranslated as _
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
@@ -73,12 +76,15 @@ def decode(claim: ClonedVoice) -> None:
         _refuse(claim, claim.error_code or "worker_lost", NOT_READ)
         return
     try:
-        with kept_alive(
-            claim,
-            lease=conf().lease,
-            interval=conf().heartbeat,
-            deadline=conf().deadline,
-            at_deadline=let_the_lease_run_out,
+        with (
+            kept_alive(
+                claim,
+                lease=conf().lease,
+                interval=conf().heartbeat,
+                deadline=conf().deadline,
+                at_deadline=let_the_lease_run_out,
+            ),
+            at_work(TenantRef(claim.tenant_id), claim.sealed_by),
         ):
             _publish(claim, read_reference_apart(_upload_of(claim), limits=_limits(claim)))
     except ReferenceRefused as refused:
@@ -86,6 +92,8 @@ def decode(claim: ClonedVoice) -> None:
             _retry(claim, Failure(code=refused.code))
         else:
             _refuse(claim, refused.code, refused.message, refused.params)
+    except KeyGone as error:
+        _refuse(claim, error.code, NOT_READ)
     except ObjectMissing:
         _refuse(claim, "upload_lost", NOT_READ)
     except (WorkError, MemoryError) as error:
@@ -112,7 +120,7 @@ def _limits(claim: ClonedVoice) -> ReferenceLimits:
 
 def fingerprint_of(claim: ClonedVoice, audio: ReferenceAudio) -> str:
     """Of all that makes the voice: its sound, and what the engine is told of it."""
-    told = "\0".join((audio.fingerprint, claim.engine, claim.language, claim.transcript))
+    told = "\0".join((audio.fingerprint, claim.engine, claim.language, transcript_of(claim)))
     return CLONED + sha256(told.encode()).hexdigest()[:32]
 
 
@@ -183,6 +191,8 @@ def _refuse(claim: ClonedVoice, code: str, message: str, params: Any = None) -> 
 def _end(claim: ClonedVoice, **changes: Any) -> bool:
     """False when the claim was lost: another worker has it, or the voice was deleted meanwhile."""
     changes.setdefault("upload", Upload.DUE)
+    if is_own(claim.sealed_by):
+        take_back([claim.id])
     return fenced(claim).update(ended_at=database_now(), lease_until=None, **changes) == 1
 
 

@@ -21,10 +21,13 @@ from synth.models.states import State
 from synth.service.curation import Actor
 from synth.service.erasing import erase
 from synth.service.links import sealed_url
+from synth.service.sealed_specs import transcript_column
 from synth.service.sealing import key_id_now, sealed
 from synth.service.voice_events import note
+from synth.service.work_keys import lend
 from synth.stored import VOICE_TYPE, upload_object, voice_object
 from tenants.errors import NotFound
+from tenants.ids import new_id
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
 
@@ -147,20 +150,23 @@ def _open(tenant: TenantRef, order: VoiceOrder, *, digest: str, size: int, actor
     if ClonedVoice.objects.filter(tenant_id=tenant.id).count() >= MOST_VOICES:
         raise TooManyVoices(params={"most": MOST_VOICES})
     consent = order.consent
+    voice_id, key_id = new_id(), key_id_now(tenant)
     row = ClonedVoice.objects.create(
+        id=voice_id,
         tenant_id=tenant.id,
         name=order.name,
         engine=order.engine,
         language=order.language,
-        transcript=order.transcript,
+        transcript=transcript_column(tenant, voice_id, order.transcript, key_id=key_id),
         upload_digest=digest,
         upload_size=size,
-        sealed_by=key_id_now(tenant),
+        sealed_by=key_id,
         consent_who=consent.who,
         consent_when=consent.when,
         consent_wording=consent.wording,
         api_key_id=actor.api_key_id,
         request_id=actor.request_id,
     )
+    lend(tenant, row.id, row.sealed_by)
     note(row, Kind.CREATED, actor=actor, consent=asdict(consent), upload=digest, bytes=size)
     return row
