@@ -31,6 +31,7 @@ DRAIN_SECONDS = 5.0  # of one tenant at a time
 ROWS = 200  # of one statement
 OUTCOMES = {"hit": "hit", "stale_hit": "stale"}
 OUTCOMES_OF_JOBS = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}
+REFUSED = "refused"
 _draining = threading.Lock()
 
 
@@ -77,6 +78,17 @@ def record_restored(
         request_id=request_id,
     )
     Usage.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def take_back_usage(caller: Caller, request_id: str) -> None:
+    """Charge nothing for a hit that could not be opened: its event, whenever it is written down, finds this row."""
+    row_id = parse_id("req", request_id)
+    if row_id is not None:
+        told = {"outcome": REFUSED, "count": 0, "characters": 0, "duration": None}
+        named = {"tenant_id": caller.tenant.id, "api_key_id": caller.key_id, "at": timezone.now()}
+        Usage.objects.update_or_create(
+            id=row_id, defaults=told, create_defaults={**told, **named, "request_id": request_id}
+        )
 
 
 def today(tenant: TenantRef) -> Today:

@@ -5,13 +5,14 @@ from uuid import UUID
 
 from django.db import transaction
 
+from synth.cache.misses import likeness
 from synth.models import Entry, Job, Rendering
 from synth.models.clock import database_now
 from synth.models.prepared import insert
 from synth.models.states import Priority, State
 from synth.service.callbacks import Callback
 from synth.service.missing import NO_MISS
-from synth.service.sealed_specs import likeness, to_row
+from synth.service.sealed_specs import to_row
 from synth.service.speech_events import tell_of
 from synth.service.submission import create_job
 from synth.spec import SpeechRequest

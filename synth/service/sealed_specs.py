@@ -10,7 +10,6 @@ from uuid import UUID
 import orjson
 
 from synth import codec
-from synth.cache import misses
 from synth.models import ClonedVoice
 from synth.sealing.format import NotOpened
 from synth.sealing.texts import open_text, seal_text
@@ -60,11 +59,6 @@ def entry_columns(tenant: TenantRef, spec: Spec, *, key: str) -> dict[str, Any]:
 def text_column(segment: Segment) -> str:
     """What the entry of a sentence keeps of it."""
     return "" if is_own(segment.manner.encryption_key_id or "") else segment.text
-
-
-def likeness(spec: Spec) -> str:
-    """`cache.misses.likeness`; none where it would tell of texts that nobody but the tenant may read."""
-    return "" if is_own(spec.manner.encryption_key_id or "") else misses.likeness(spec)
 
 
 def transcript_column(tenant: TenantRef, voice_id: UUID, transcript: str, *, key_id: str) -> str:

@@ -19,7 +19,7 @@ from synth.keys import Kind, redis_key
 from synth.models import Entry, Job, Rendering
 from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
-from synth.service.accounting import record_restored
+from synth.service.accounting import record_restored, take_back_usage
 from synth.service.admission import Inquiry, Visit, admit, glance, look_up
 from synth.service.callbacks import Callback, callback_of
 from synth.service.catalogue import fresh_rendition
@@ -36,7 +36,7 @@ from synth.snapshot import load
 from synth.spec import SpeechRequest
 from synth.stored import of_entry, of_job
 from synth.types import CacheMode, Delivery, Spec, StoredAudio
-from tenants.encryption import is_own
+from tenants.encryption import EncryptionKeyRefused, is_own
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.types import Caller, TenantRef
@@ -274,7 +274,11 @@ def _heard(visit: Visit, inquiry: Inquiry, found: Lookup) -> Speech | None:
     status = "hit" if found.status is Status.HIT else "stale"
     speech = Speech(id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2)
     key = inquiry.keys[found.place]
-    answer = _with_audio(visit.snapshot.tenant, key, speech, inquiry.request, found.audio)
+    try:
+        answer = _with_audio(visit.snapshot.tenant, key, speech, inquiry.request, found.audio)
+    except EncryptionKeyRefused:  # Redis has counted a hit by now
+        take_back_usage(visit.caller, visit.request_id)
+        raise
     if answer is not None and status == "stale":
         _renew(visit, inquiry)
     return answer

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from synth import engine_time, metrics, wiring
+from synth.cache.misses import likeness
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed, TooManyJobs
 from synth.keys import references_of, segment_key
@@ -21,7 +22,7 @@ from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.callbacks import Callback
 from synth.service.catalogue import fresh_rendition, fresh_segments
-from synth.service.sealed_specs import likeness, to_row
+from synth.service.sealed_specs import to_row
 from synth.service.work_keys import lend
 from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load

@@ -9,11 +9,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.db.models import Sum
 from django.test import Client
 
 from synth import service, wiring
+from synth.keys import Kind, redis_key
 from synth.models import ClonedVoice, Entry, Job, Rendering, Synthesis, WorkKey
 from synth.models.clock import database_now
+from synth.service import speaking
+from synth.service.accounting import take_back_usage
 from synth.service.work_keys import forget_lent
 from tenants import sealing
 from tenants.models import OwnKey, Tenant, Usage
@@ -80,28 +84,20 @@ def test_a_browser_plays_it_by_a_ticket_for_some_minutes(owner):
     assert KEY.rstrip("=") not in told["url"]
 
 
-@pytest.mark.parametrize(
-    ("key", "refused"),
-    [
-        (None, (400, "encryption_key_required")),
-        (OTHER, (403, "encryption_key_refused")),
-        ("", (403, "encryption_key_refused")),
-        ("not base64!", (403, "encryption_key_refused")),
-        (KEY[:-4], (403, "encryption_key_refused")),
-        (KEY[:-5] + "A=", (403, "encryption_key_refused")),
-    ],
-)
-@pytest.mark.parametrize("known", [True, False])
-def test_without_it_nothing_is_said_or_charged(owner, log, key, refused, known):
-    told = owner.speak("Something.")
-    if known:
-        owner.speak(TEXT)
+REFUSED = (403, "encryption_key_refused")
+WRONG = [OTHER, "", "not base64!", KEY[:-4], KEY[:-5] + "A="]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "new"])
+def test_without_it_nothing_is_said_or_charged(owner, log, known):
+    told = owner.speak(TEXT if known else "Something.")
     service.drain_usage()
     before = runs(log), Job.objects.count(), Usage.objects.count()
-    answers = [owner.holding(key).ask(TEXT, cache=cache) for cache in ("use", "refresh", "bypass")]
-    answers.append(owner.holding(key).client.get(f"/v1/speech/{told['id']}/audio"))
-    for answer in answers:
-        assert (answer.status_code, problem(answer)["code"]) == refused
+    for key, refused in [(None, (400, "encryption_key_required")), *((wrong, REFUSED) for wrong in WRONG)]:
+        other = owner.holding(key)
+        answers = [other.ask(TEXT, cache=cache) for cache in ("use", "refresh", "bypass")]
+        answers += [other.ask(TEXT, delivery="binary"), other.client.get(f"/v1/speech/{told['id']}/audio")]
+        assert [(answer.status_code, problem(answer)["code"]) for answer in answers] == [refused] * 5, key
     owner.work()
     service.drain_usage()
     assert (runs(log), Job.objects.count(), Usage.objects.count()) == before
@@ -148,6 +144,28 @@ def test_altered_bytes_are_refused_without_a_synthesis(owner, audio, log):
     assert len(runs(log)) == ran
 
 
+@pytest.mark.parametrize("drained", [True, False])
+def test_a_hit_that_was_altered_in_redis_is_refused_and_not_charged(owner, log, monkeypatch, drained):
+    owner.speak(TEXT)
+    (rendition,) = Entry.objects.filter(kind="rendition")
+    name = redis_key(owner.member.ref, Kind.AUDIO, rendition.key)
+    held = bytearray(wiring.redis().get(name))
+    held[-1] ^= 1
+    wiring.redis().set(name, bytes(held))
+    service.drain_usage()
+    before, ran = charged(), len(runs(log))
+    if drained:  # between the look-up and the refusal
+        monkeypatch.setattr(speaking, "take_back_usage", lambda *said: (service.drain_usage(), take_back_usage(*said)))
+    answer = owner.ask(TEXT, delivery="binary")
+    assert (answer.status_code, problem(answer)["code"]) == REFUSED
+    service.drain_usage()
+    assert (charged(), len(runs(log))) == (before, ran)
+
+
+def charged() -> dict[str, int]:
+    return Usage.objects.aggregate(Sum("count"), Sum("characters"))
+
+
 def test_who_needs_no_key_is_told_so(stranger):
     answer = Holder(stranger.member, stranger._engine).holding(KEY).ask(TEXT)
     assert (answer.status_code, problem(answer)["code"]) == (400, "encryption_key_unexpected")
@@ -155,17 +173,17 @@ def test_who_needs_no_key_is_told_so(stranger):
 
 def test_rows_hold_neither_text_nor_key(owner, audio, caplog):
     caplog.set_level(logging.DEBUG)
-    owner.speak(TEXT, pronunciations=[{"text": "yourself", "alias": "thyself"}])
+    owner.speak(TEXT)
     rows = [
         *Rendering.objects.values(), *Synthesis.objects.values(), *Entry.objects.values(), *Job.objects.values(),
         *OwnKey.objects.values(), *WorkKey.objects.values(),
     ]  # fmt: skip
     for text in (str(rows), caplog.text, *map(str, redis_values()), *map(str, kept(audio).values())):
-        for secret in ("Keep this", "Nobody else", "thyself", KEY[:-1], str(bytes(range(100, 132)))[2:-1]):
+        for secret in ("Keep this", "Nobody else", KEY[:-1], str(bytes(range(100, 132)))[2:-1]):
             assert secret not in text
     entry = Entry.objects.get(kind="rendition")
     told = owner.get(f"/v1/speech/ent_{entry.id.hex}")
-    assert told["characters"] == len(TEXT.replace("yourself", "thyself"))
+    assert told["characters"] == len(TEXT)
 
 
 def test_l1_holds_nothing_of_it(owner, stranger):
@@ -216,7 +234,7 @@ def test_what_would_need_the_key_later_is_off_and_says_so(owner):
         assert (answer.status_code, problem(answer)["code"]) == (409, "off_with_own_key")
 
 
-def test_what_is_served_old_is_not_made_anew_behind_the_answer(owner, log):
+def test_a_purge_takes_the_sentences_along(owner, log):
     owner.speak(TEXT)
     owner.post("/v1/cache/purges", {"filter": {"engine": "counting"}})
     assert owner.how(TEXT) == "miss"  # its sentences were purged along
