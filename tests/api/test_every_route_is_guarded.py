@@ -15,11 +15,13 @@ from django.utils import timezone
 
 from synth.models import ClonedVoice, CurationAction, LexiconWord, WebhookDelivery
 from tenants import keys, service
-from tenants.models import ApiKey
+from tenants.models import ApiKey, OwnKey
 from tenants.scopes import (
     ALL,
     CACHE_READ,
     CACHE_WRITE,
+    ENCRYPTION_READ,
+    ENCRYPTION_WRITE,
     SPEECH_READ,
     SPEECH_WRITE,
     VOICES_READ,
@@ -79,6 +81,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/voices", "POST"): Case(VOICES_WRITE, 202, is_form=True),
     ("v1/voices/<str:voice_id>", "GET"): Case(VOICES_READ),
     ("v1/voices/<str:voice_id>", "DELETE"): Case(VOICES_WRITE, 204),
+    ("v1/encryption-keys", "GET"): Case(ENCRYPTION_READ),
+    ("v1/encryption-keys", "POST"): Case(ENCRYPTION_WRITE, 201, body={"key": f"{'A' * 43}="}),
+    ("v1/encryption-keys/<str:key_id>", "DELETE"): Case(ENCRYPTION_WRITE, 204),
     ("v1/engines", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "POST"): Case(VOICES_WRITE, body={"text": "SQL", "alias": "sequel"}),
@@ -106,6 +111,7 @@ OTHERWISE_GUARDED = {
     "docs/",
     "favicon.ico",
     "files/<path:name>",
+    "sealed/<str:ticket>",
     "healthz",
     "readyz",
     "metrics",
@@ -161,6 +167,7 @@ def finished(owner: Caller) -> Finished:
     )
     LexiconWord.objects.create(tenant=owner.member.tenant, text="SQL", kind="alias", value="as the owner says it")
     deliver(owner.member, "https://the-owner.example/hook", state="failed")
+    OwnKey.objects.create(tenant=owner.member.tenant, key_id=f"own_{'0' * 32}", name="the owner's encryption key")
     return done
 
 
@@ -175,6 +182,8 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
     if "webhook_id" in case[0]:
         delivery = WebhookDelivery.objects.get()
         return [f"{delivery.endpoint.public_id} {delivery.public_id}"]
+    if "key_id" in case[0]:
+        return [OwnKey.objects.get().key_id]
     if "voice_id" in case[0]:
         return [ClonedVoice.objects.get().public_id]
     return [finished.job.public_id, *([finished.entry_id] if case[1] != "DELETE" else [])]

@@ -53,13 +53,13 @@ def test_dumps_hold_nothing_in_clear(make_stack) -> None:
     secrets = [*_spellings(OWN_KEY), *_texts(OWN_TEXT), *_texts(TRANSCRIPT), *_pieces(heard)]
     found = {
         (path.name, secret)
-        for path, data in _dumps(stack.directory)
+        for path, data in _dumps(stack)
         for secret in (*secrets, *([] if "sqlite" in path.name else _texts(PLATFORM_TEXT)), *_heads(path))
         if secret in data
     }
     assert found == set()
-    searched = [path.as_posix() for path, _ in _dumps(stack.directory)]
-    for kind in ("redis/dump.rdb", "appendonly", "audio/", "-api.log", "-engine", "-io"):
+    searched = [path.as_posix() for path, _ in _dumps(stack)]
+    for kind in ("redis/dump.rdb", "appendonly", "audio/", ".sqlite3", "-api.log", "-engine", "-io"):
         assert any(kind in path for path in searched), (kind, searched)
 
 
@@ -133,7 +133,8 @@ def _heads(path: Path) -> tuple[bytes, ...]:
     return HEADS if "audio" in path.parts and path.stat().st_size < 2**20 else ()
 
 
-def _dumps(directory: Path) -> Iterator[tuple[Path, Any]]:
-    for path in sorted(directory.rglob("*")):
+def _dumps(stack: Stack) -> Iterator[tuple[Path, Any]]:
+    database = Path(stack.seeded.url.removeprefix("sqlite:///"))
+    for path in sorted([*stack.directory.rglob("*"), *database.parent.glob(f"{database.name}*")]):
         if path.is_file() and path.name not in NOT_REFRAINS and "static" not in path.parts:
             yield path, path.read_bytes()
