@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from synth.models import ClonedVoice, CurationAction, LexiconWord, WebhookDelivery
 from tenants import keys, service
+from tenants.encryption import own_key
 from tenants.models import ApiKey, OwnKey
 from tenants.scopes import (
     ALL,
@@ -82,7 +83,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/voices/<str:voice_id>", "GET"): Case(VOICES_READ),
     ("v1/voices/<str:voice_id>", "DELETE"): Case(VOICES_WRITE, 204),
     ("v1/encryption-keys", "GET"): Case(ENCRYPTION_READ),
-    ("v1/encryption-keys", "POST"): Case(ENCRYPTION_WRITE, 201, body={"key": f"{'A' * 43}="}),
+    ("v1/encryption-keys", "POST"): Case(ENCRYPTION_WRITE, body={"key": f"{'A' * 43}="}),
     ("v1/encryption-keys/<str:key_id>", "DELETE"): Case(ENCRYPTION_WRITE, 204),
     ("v1/engines", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "GET"): Case(VOICES_READ),
@@ -167,7 +168,11 @@ def finished(owner: Caller) -> Finished:
     )
     LexiconWord.objects.create(tenant=owner.member.tenant, text="SQL", kind="alias", value="as the owner says it")
     deliver(owner.member, "https://the-owner.example/hook", state="failed")
-    OwnKey.objects.create(tenant=owner.member.tenant, key_id=f"own_{'0' * 32}", name="the owner's encryption key")
+    OwnKey.objects.create(
+        tenant=owner.member.tenant,
+        key_id=own_key(owner.member.tenant.id, bytes(32)).id,
+        name="the owner's encryption key",
+    )
     return done
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from synth.models import CurationAction, CurationBlock, LexiconWord
+from tenants.models import OwnKey
 from tests.api.caller import Caller, problem
 from tests.api.repeating import KEY, TEXT, die_before_the_answer_is_kept, told_before
 from tests.recordings import recording
@@ -22,6 +23,7 @@ DOORS = [
     ("/v1/cache/warmings", {"lines": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/batches", {"items": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/lexicon", {"text": "SQL", "alias": "sequel"}, 201, LexiconWord),
+    ("/v1/encryption-keys", {"key": f"{'A' * 43}="}, 201, OwnKey),
 ]
 
 

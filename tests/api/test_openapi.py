@@ -69,7 +69,19 @@ OPERATIONS = {
 }
 
 
-IDEMPOTENT = {"speak", "purge", "refresh", "pin", "unpin", "warm", "createVoice", "saveWord", "createBatch"}
+IDEMPOTENT = {
+    "speak",
+    "purge",
+    "refresh",
+    "pin",
+    "unpin",
+    "warm",
+    "createVoice",
+    "saveWord",
+    "createBatch",
+    "registerEncryptionKey",
+}
+TAKES_THE_OWN_KEY = {"speak", "getSpeech", "getSpeechAudio", "createVoice", "getVoice"}
 
 
 @pytest.fixture
@@ -111,6 +123,8 @@ def test_a_request_has_the_fields_that_are_read(document: dict[str, Any]) -> Non
 def test_it_says_which_operations_take_an_idempotency_key(document: dict[str, Any]) -> None:
     for told in operations(document).values():
         named = {parameter["name"] for parameter in told.get("parameters", []) if parameter["in"] == "header"}
+        assert ("Refrain-Encryption-Key" in named) == (told["operationId"] in TAKES_THE_OWN_KEY)
+        named -= {"Refrain-Encryption-Key"}
         assert named == ({"Idempotency-Key"} if told["operationId"] in IDEMPOTENT else set())
         if named:
             assert {"400", "409", "422"} <= set(told["responses"])

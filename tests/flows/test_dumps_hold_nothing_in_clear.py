@@ -58,6 +58,9 @@ def test_dumps_hold_nothing_in_clear(make_stack) -> None:
         if secret in data
     }
     assert found == set()
+    # That the search finds what is there.
+    rows = b"".join(data for path, data in _dumps(stack) if "sqlite" in path.name)
+    assert PLATFORM_TEXT.encode() in rows
     searched = [path.as_posix() for path, _ in _dumps(stack)]
     for kind in ("redis/dump.rdb", "appendonly", "audio/", ".sqlite3", "-api.log", "-engine", "-io"):
         assert any(kind in path for path in searched), (kind, searched)
