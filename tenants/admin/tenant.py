@@ -42,8 +42,11 @@ class TenantForm(LimitForm):
         for name in WORK_FIELDS:
             self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
 
+        if "encryption" in self.fields:
+            self.fields["encryption"].required = False
+
     def clean_encryption(self) -> str:
-        mode = str(self.cleaned_data["encryption"])
+        mode = str(self.cleaned_data["encryption"] or self.initial["encryption"])
         if mode != Tenant.Encryption.NONE and not platform_keys().current:
             raise ValidationError(_("Set REFRAIN_ENCRYPTION_KEYS first: without it nothing can be encrypted."))
         return mode
@@ -90,7 +93,7 @@ class TenantAdmin(ServiceAdmin):
             service.limit_tenant(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
         if set(WORK_FIELDS) & set(form.changed_data):
             service.limit_work(obj, max_open_jobs=asked["max_open_jobs"], max_running=asked["max_running"])
-        if "encryption" in form.changed_data:
+        if asked["encryption"] != form.initial["encryption"]:
             set_encryption(obj, asked["encryption"])
 
     @display(
