@@ -18,6 +18,7 @@ from tenants.types import Limit
 class Conf:
     """Durations are seconds, sizes bytes, loudness LUFS. `ttsproject/settings.py` says where each comes from."""
 
+    public_url: str
     url_ttl: int
     job_audio_ttl: int
     expired_kept: int

@@ -21,6 +21,7 @@ from tenants.keys import KeyRecord, ParsedKey
 from tenants.limits import limit_of
 from tenants.models import ApiKey, Tenant
 from tenants.quotas import NO_QUOTAS, Quotas, quotas_of
+from tenants.sealing import current_key_id, own_key_ids
 from tenants.types import Limit, TenantRef
 
 MAX_TENANTS = 5_000
@@ -32,7 +33,8 @@ class Snapshot:
 
     `rules` are the enabled TTL rules, the tenant's own and those for all; `previous` are earlier versions of engines
     whose sounds are still being made anew, the newest first; `own_voices` are the tenant's, by their ids;
-    `time_stretch`: it has speech stretched where an engine keeps no time.
+    `time_stretch`: it has speech stretched where an engine keeps no time; `key_id` is the platform's key that its
+    sounds are sealed with, `own_keys` are those it has registered, None where it does not seal with its own.
     """
 
     tenant: TenantRef
@@ -46,6 +48,8 @@ class Snapshot:
     own_voices: Mapping[str, Voice] = field(default_factory=dict)
     lexicon: tuple[Word, ...] = ()
     time_stretch: bool = False
+    key_id: str | None = None
+    own_keys: frozenset[str] | None = None
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -102,6 +106,8 @@ def load(tenant_id: UUID) -> Snapshot | None:
         own_voices=_own_voices(tenant.ref, cards),
         lexicon=_lexicon(tenant.ref),
         time_stretch=VoiceSettings.objects.filter(tenant=tenant, time_stretch=True).exists(),
+        key_id=current_key_id(tenant) or None,
+        own_keys=own_key_ids(tenant.ref) if tenant.encryption == Tenant.Encryption.OWN else None,
     )
 
 

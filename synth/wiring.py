@@ -19,6 +19,7 @@ from synth.extensions import Broken, ExtensionPoint
 from synth.queue.doorbell import Doorbell
 from synth.queue.turns import Turns
 from synth.queue.wakeup import Listener
+from synth.sealing.tickets import TicketOffice
 from synth.snapshot import Snapshots
 from synth.spec import House
 from synth.storage._guarded import GuardedStore
@@ -164,6 +165,11 @@ def webhook_seal() -> Seal:
 
 
 @cache
+def ticket_office() -> TicketOffice:
+    return TicketOffice(sealing_keys())
+
+
+@cache
 def turns() -> Turns:
     # More than one, since a turn spans waits for Redis and the database; at a calm rate no hit waits for one.
     return Turns(4, patience=0.25, deference=0.25)
@@ -181,5 +187,5 @@ def forget_parts() -> None:
         object_store,
         handover,
     )
-    for part in (*parts, snapshots, house, doorbell, listener):
+    for part in (*parts, snapshots, house, doorbell, listener, ticket_office):
         part.cache_clear()

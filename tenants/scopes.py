@@ -12,6 +12,8 @@ WEBHOOKS_READ: Final = "webhooks:read"
 WEBHOOKS_WRITE: Final = "webhooks:write"
 KEYS_READ: Final = "keys:read"
 KEYS_WRITE: Final = "keys:write"
+ENCRYPTION_READ: Final = "encryption:read"
+ENCRYPTION_WRITE: Final = "encryption:write"
 
 SCOPES: Final[tuple[str, ...]] = (
     SPEECH_WRITE,
@@ -24,6 +26,8 @@ SCOPES: Final[tuple[str, ...]] = (
     WEBHOOKS_WRITE,
     KEYS_READ,
     KEYS_WRITE,
+    ENCRYPTION_READ,
+    ENCRYPTION_WRITE,
 )
 # What a key is offered first: one that makes keys is for a tenant's own administration alone.
 USUAL: Final[tuple[str, ...]] = tuple(scope for scope in SCOPES if scope != KEYS_WRITE)

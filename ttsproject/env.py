@@ -5,6 +5,8 @@ A value that cannot be used stops the start with a sentence that names the varia
 """
 
 import os
+import re
+from base64 import b64decode
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -102,6 +104,24 @@ def numbered_secrets(name: str, default: str) -> dict[int, str]:
         else:
             secrets[position] = item
     return secrets
+
+
+def encryption_keys(name: str) -> dict[str, bytes]:
+    """`2026b:<base64>,2026a:<base64>` -> {id: 32 bytes}, in this order: the first one wraps, each of them opens."""
+    keys: dict[str, bytes] = {}
+    for item in words(name):
+        key_id, _, encoded = item.partition(":")
+        try:
+            secret = b64decode(encoded, validate=True)
+        except ValueError:
+            secret = b""
+        # Never the item itself: it is a secret.
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,32}", key_id) or key_id in keys or len(secret) != 32:
+            raise ImproperlyConfigured(
+                f"{name}: key {len(keys) + 1} is not an id that is used once, a colon and the base64 of 32 bytes."
+            )
+        keys[key_id] = secret
+    return keys
 
 
 def database(name: str, default: str) -> dict[str, Any]:

@@ -130,6 +130,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- Refrain itself (synth/conf.py reads this) --------------------------------------------------------------------
 REFRAIN = {
+    "PUBLIC_URL": PUBLIC_URL,
     "URL_TTL": env.integer("REFRAIN_URL_TTL", 3600, minimum=60, maximum=7 * 86400),
     "JOB_AUDIO_TTL": env.integer("REFRAIN_JOB_AUDIO_TTL", 7 * 86400, minimum=0),
     "EXPIRED_KEPT": env.integer("REFRAIN_EXPIRED_KEPT", 30 * 86400, minimum=0),
@@ -259,6 +260,8 @@ REFRAIN = {
 REFRAIN_ENGINES = env.words("REFRAIN_ENGINES")
 # Number -> secret; the highest number mints, the others still verify.
 REFRAIN_KEY_PEPPERS = env.numbered_secrets("REFRAIN_KEY_PEPPERS", SECRET_KEY)
+# Id -> key, the first one wraps the data keys of tenants whose speech is encrypted.
+REFRAIN_ENCRYPTION_KEYS = env.encryption_keys("REFRAIN_ENCRYPTION_KEYS")
 
 # --- Parts --------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [

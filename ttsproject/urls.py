@@ -18,6 +18,7 @@ from synth.api.cache import (
     Refreshes,
     Unpins,
 )
+from synth.api.encryption_keys import EncryptionKeyDetail, EncryptionKeys
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
 from synth.api.keys import KeyDetail, Keys
@@ -25,6 +26,7 @@ from synth.api.lexicon import Lexicon, LexiconWordDetail
 from synth.api.misses import MissExamples, MissReport
 from synth.api.policies import Policies, PolicyDetail
 from synth.api.savings import SavingsReport
+from synth.api.sealed import serve_sealed
 from synth.api.speech import speech
 from synth.api.tenant import TenantView
 from synth.api.usage import UsageDays, UsageList
@@ -76,6 +78,8 @@ urlpatterns = [
     path("v1/voices/<str:voice_id>", VoiceDetail.as_view(), name="voice"),
     path("v1/lexicon", Lexicon.as_view(), name="lexicon"),
     path("v1/lexicon/<str:word_id>", LexiconWordDetail.as_view(), name="lexicon-word"),
+    path("v1/encryption-keys", EncryptionKeys.as_view(), name="encryption-keys"),
+    path("v1/encryption-keys/<str:key_id>", EncryptionKeyDetail.as_view(), name="encryption-key"),
     path("v1/engines", Engines.as_view(), name="engines"),
     path("v1/policies", Policies.as_view(), name="policies"),
     path("v1/policies/<str:policy_id>", PolicyDetail.as_view(), name="policy"),
@@ -107,6 +111,7 @@ urlpatterns = [
     ),
     path("v1/openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="openapi"), name="docs"),
+    path("sealed/<str:ticket>", serve_sealed, name="sealed"),
     path("files/<path:name>", serve_file, name="file"),
     path("healthz", healthz),
     path("readyz", readyz),

@@ -24,6 +24,7 @@ from synth.models.states import State
 from synth.service import Actor
 from tenants.admin.bound import BoundAdmin
 from tenants.context import request_id
+from tenants.encryption import EncryptionKeyRequired
 from tenants.types import TenantRef
 
 STATES = {
@@ -95,7 +96,11 @@ class ClonedVoiceAdmin(ReadOnlyAdmin):
     def listen(self, row: ClonedVoice) -> str:
         if row.state != State.SUCCEEDED:
             return ""
-        context = {"url": service.voice_url(row), "stored": row, "playable": True}
+        try:
+            url = service.voice_url(row)
+        except EncryptionKeyRequired:
+            return gettext("Only the tenant can hear this: it alone has the key.")
+        context = {"url": url, "stored": row, "playable": True}
         return render_to_string("admin/synth/player.html", context)
 
     @display(description=_("id"))

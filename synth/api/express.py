@@ -37,6 +37,7 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 PATH = "/v1/speech"
 PASSAGE = "refrain.passage"
+ENCRYPTION_KEY = "HTTP_REFRAIN_ENCRYPTION_KEY"
 MAX_BODY = 4_096  # bytes; hits are short sentences
 MAX_REMEMBERED = 4_000
 # All that Django's answer depends on, but for the body.
@@ -150,7 +151,7 @@ class Express:
 
 def _small_body(environ: Environ) -> bytes | None:
     """The body of what may be a hit; None, with nothing read, for all else."""
-    if "HTTP_IDEMPOTENCY_KEY" in environ:
+    if "HTTP_IDEMPOTENCY_KEY" in environ or ENCRYPTION_KEY in environ:
         return None
     length = environ.get("CONTENT_LENGTH", "")
     if not length.isdecimal() or int(length) > MAX_BODY:

@@ -15,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from synth import metrics, observed, service, wiring
 from synth.api.answers import finished_answer, pending_answer
+from synth.api.encryption import key_of_speech
 from synth.api.express import Passage, count_hit, passage_of
 from synth.api.jobs import SpeechCollection
 from synth.api.speech_once import Told, speak_once
@@ -26,6 +27,12 @@ from synth.spec import read_request
 from tenants import keys, last_used
 from tenants.authentication import bearer_token, identify
 from tenants.context import request_id
+from tenants.encryption import (
+    EncryptionKeyRefused,
+    EncryptionKeyRequired,
+    EncryptionKeyUnexpected,
+    SealingKey,
+)
 from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.limits import Admission
@@ -40,6 +47,19 @@ class NotJson(Problem):
     code = "bad_json"
     title = _("Unreadable body")
     detail = _("The body is not valid JSON in UTF-8: %(reason)s.")
+
+
+REFUSALS = (
+    Unauthenticated,
+    Forbidden,
+    NotJson,
+    UnsupportedMediaType,
+    InvalidSpeech,
+    ServiceUnavailable,
+    EncryptionKeyRequired,
+    EncryptionKeyRefused,
+    EncryptionKeyUnexpected,
+)
 
 
 @csrf_exempt
@@ -74,14 +94,16 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
         visit = None
         try:
             visit = _visit(snapshot, key, token, passage.admission)
+            own_key = key_of_speech(request.META, visit.snapshot)
             payload = _payload(request) if payload is None else payload
-            speak = partial(_speak, payload=payload, passage=passage, started=started)
-            if "HTTP_IDEMPOTENCY_KEY" in request.META:
-                return speak_once(visit, request, payload, speak)
-            return speak(visit).response
+            speak = partial(_speak, payload=payload, passage=passage, own_key=own_key, started=started)
+            with service.presented(own_key):
+                if "HTTP_IDEMPOTENCY_KEY" in request.META:
+                    return speak_once(visit, request, payload, speak)
+                return speak(visit).response
         except StaleSnapshot:
             pass
-        except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
+        except REFUSALS:
             # A refusal out of memory counts only when the memory is right.
             if snapshot is None or service.is_fresh(snapshot, visit):
                 raise
@@ -111,8 +133,8 @@ def _payload(request: HttpRequest) -> Any:
         raise NotJson(params={"reason": str(error)}) from error
 
 
-def _speak(visit: Visit, *, payload: Any, passage: Passage, started: float) -> Told:
-    asked = read_request(payload, visit.snapshot, house=wiring.house())
+def _speak(visit: Visit, *, payload: Any, passage: Passage, own_key: SealingKey | None, started: float) -> Told:
+    asked = read_request(payload, visit.snapshot, house=wiring.house(), own_key=own_key.id if own_key else None)
     inquiry = Inquiry.of(asked, visit.snapshot)
     spoken = service.speak(visit, inquiry)
     if spoken.stored is None:

@@ -244,4 +244,6 @@ def _entry_keys(tenant: TenantRef, key: str) -> list[str]:
 
 
 def _meta(stored: StoredAudio) -> dict[str, Any]:
-    return {name: getattr(stored, name) for name in StoredAudio.__slots__}
+    # Without a key as an older version, which may run beside this one, writes and reads it.
+    names = StoredAudio.__slots__ if stored.sealed_by else StoredAudio.__slots__[:-1]
+    return {name: getattr(stored, name) for name in names}

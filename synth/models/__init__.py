@@ -18,6 +18,7 @@ from synth.models.storage_use import StorageUse
 from synth.models.synthesis import Synthesis
 from synth.models.voice import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.webhook import DeliveryAttempt, EventType, WebhookDelivery, WebhookEndpoint, WebhookEvent
+from synth.models.work_key import WorkKey
 
 __all__ = [
     "Batch",
@@ -55,4 +56,5 @@ __all__ = [
     "WebhookDelivery",
     "WebhookEndpoint",
     "WebhookEvent",
+    "WorkKey",
 ]

@@ -15,7 +15,7 @@ from synth.service.links import signed_url, url_members
 from synth.service.missing import judge_misses
 from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
-from synth.service.objects import copy_intact
+from synth.service.objects import SealedObject, copy_intact
 from synth.service.own_policies import delete_own_policy, make_own_policy, replace_own_policy
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
@@ -23,6 +23,8 @@ from synth.service.quota_warnings import warn_of_quotas
 from synth.service.quotas_used import QuotaUsed, quotas_used
 from synth.service.rendering import drain_renderings
 from synth.service.replaying import heard_again
+from synth.service.sealed_specs import transcript_of
+from synth.service.sealing import is_at_hand, opening, presented, refuse_with_own_key
 from synth.service.selection import EntryFilter, Selection
 from synth.service.speaking import Speech, cancel, recall, remake, speak
 from synth.service.standing import (
@@ -74,6 +76,7 @@ __all__ = [
     "Question",
     "QuotaUsed",
     "Repeatable",
+    "SealedObject",
     "Selection",
     "Speech",
     "StaleSnapshot",
@@ -111,6 +114,7 @@ __all__ = [
     "explain_request",
     "heard_again",
     "in_state",
+    "is_at_hand",
     "is_fresh",
     "judge_misses",
     "keep",
@@ -118,9 +122,12 @@ __all__ = [
     "lines_of",
     "made_anew",
     "make_own_policy",
+    "opening",
     "payload_of",
+    "presented",
     "quotas_used",
     "recall",
+    "refuse_with_own_key",
     "remake",
     "replace_own_policy",
     "replay_deliveries",
@@ -139,6 +146,7 @@ __all__ = [
     "sweep_objects",
     "sweep_storage",
     "switch_policies",
+    "transcript_of",
     "undertake",
     "unfinished_of",
     "url_members",

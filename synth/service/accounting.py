@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 DRAIN_SECONDS = 5.0  # of one tenant at a time
 OUTCOMES = {"hit": "hit", "stale_hit": "stale"}
 OUTCOMES_OF_JOBS = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}
+REFUSED = "refused"
 _draining = threading.Lock()
 
 
@@ -92,6 +93,17 @@ def record_restored(
         request_id=request_id,
     )
     write_usage([row])
+
+
+def take_back_usage(caller: Caller, request_id: str) -> None:
+    """Charge nothing for a hit that could not be opened: its event, whenever it is written down, finds this row."""
+    row_id = parse_id("req", request_id)
+    if row_id is not None:
+        told = {"outcome": REFUSED, "count": 0, "characters": 0, "duration": None}
+        named = {"tenant_id": caller.tenant.id, "api_key_id": caller.key_id, "at": timezone.now()}
+        Usage.objects.update_or_create(
+            id=row_id, defaults=told, create_defaults={**told, **named, "request_id": request_id}
+        )
 
 
 def today(tenant: TenantRef) -> Today:

@@ -23,13 +23,15 @@ from synth.service.object_sweep import discard, kept_until
 from synth.service.purging import holds_purged, next_number, purged_since
 from synth.service.synthesis_quota import settle
 from synth.service.webhooks.ended_jobs import jobs_to_tell, tell_of
+from synth.service.work_keys import take_back
 from synth.stored import STORED_FORMAT
+from tenants.encryption import is_own
 from tenants.types import TenantRef
 
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
 ENTRY_FIELDS = (
-    "engine", "model_version", "voice", "category", "text", "spec", "references", "digest", "format", "media_type",
-    "size", "duration", "sample_rate", "made_at", "provenance",
+    "engine", "model_version", "voice", "category", "text", "spec", "references", "sealed_by", "digest", "format",
+    "media_type", "size", "duration", "sample_rate", "made_at", "provenance",
 )  # fmt: skip
 
 
@@ -139,6 +141,7 @@ def fail_renderings(renderings: Iterable[Rendering], failure: Failure, now: date
     Job.objects.filter(rendering_id__in=ended, state__in=OPEN).update(
         state=State.FAILED, ended_at=now, error_code=failure.code, error_detail=failure.detail
     )
+    take_back(ended)
     tell_of(told, State.FAILED, error_code=failure.code)
     _cancel_orphans(ended, now)
     return ended
@@ -173,6 +176,8 @@ def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entr
         if published.entry and published.entry.id != new_id:
             replaced = standing_of(published.before, claim.created_at)
             Rendering.objects.filter(id=claim.id).update(entry_id=published.entry.id, replaced=replaced)
+    if is_own(claim.spec["manner"].get("encryption_key_id") or ""):
+        take_back([claim.id])
     told = jobs_to_tell([claim.id])
     _end_jobs(rendering_id=claim.id, ended_at=now)
     tell_of(told, State.SUCCEEDED)
@@ -255,6 +260,7 @@ def cancel_forsaken(rendering_ids: Iterable[UUID], now: datetime) -> None:
     attached = Job.objects.filter(rendering_id__in=ids, state__in=OPEN).values_list("rendering_id", flat=True)
     forsaken = sorted(set(ids) - set(attached))
     Rendering.objects.filter(id__in=forsaken).update(state=State.CANCELED, ended_at=now, lease_until=None)
+    take_back(forsaken)
     _cancel_orphans(forsaken, now)
 
 

@@ -30,6 +30,7 @@ from synth.snapshot import Snapshot, load
 from synth.spec import FIELDS, SpeechRequest, read_request
 from synth.stored import of_entry, spec_of
 from synth.types import CacheMode
+from tenants.encryption import EncryptionKeyRefused, EncryptionKeyRequired, is_own
 from tenants.errors import NotFound
 from tenants.ids import new_id
 from tenants.keys import NOBODY
@@ -135,6 +136,8 @@ class _Portion:
             self._queue(line)
         except LineFailed as failed:
             self._fail(line, failed.code, failed.detail)
+        except (EncryptionKeyRequired, EncryptionKeyRefused) as refused:
+            self._fail(line, refused.code)
         except InvalidSpeech as refused:
             self._fail(line, refused.code, in_words(refused.fields))
         except SpeechFailed as failure:
@@ -256,6 +259,8 @@ def _entry_of(line: CurationLine) -> Entry:
     entry = Entry.objects.filter(tenant_id=line.tenant_id, id__in=[line.entry_id]).first()
     if entry is None or entry.spec is None:
         raise LineFailed("purged")
+    if is_own(entry.sealed_by):
+        raise LineFailed(EncryptionKeyRequired.code)
     return entry
 
 

@@ -18,6 +18,7 @@ from synth.models.states import OPEN, Priority
 from synth.service.submission import MadeMeanwhile, submit
 from synth.spec import SpeechRequest
 from synth.types import Delivery
+from tenants.encryption import is_own
 from tenants.quotas import NO_QUOTAS, QuotaExceeded, Quotas
 from tenants.types import Caller
 
@@ -55,6 +56,8 @@ class Renewals:
 
         Where engines may speak no more for its tenant, whose `quotas` these are, the old is served until it is too old.
         """
+        if is_own(request.spec.manner.encryption_key_id or ""):  # no key is at hand behind the answer
+            return
         if not self._is_due(redis_key(caller.tenant, Kind.ENTRY, key), min(PAUSE, retention.max_age)):
             return
         if not self._waiting.acquire(blocking=False):  # the next answer asks again

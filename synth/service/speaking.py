@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import IntegrityError, connection
 from django.db.models import QuerySet
 
-from synth import codec, metrics, wiring
+from synth import metrics, wiring
 from synth.cache.asking import HITS, Lookup, Status
 from synth.cache.policy import Retention
 from synth.conf import conf
@@ -19,7 +19,7 @@ from synth.keys import Kind, redis_key
 from synth.models import Entry, Job, Rendering
 from synth.models.prepared import prepared_rows
 from synth.models.states import ENDED, State
-from synth.service.accounting import record_restored
+from synth.service.accounting import record_restored, take_back_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, admit, glance, look_up
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
@@ -29,12 +29,15 @@ from synth.service.objects import read_intact
 from synth.service.purging import known_number
 from synth.service.quota_warnings import warn_refused
 from synth.service.renewing import Renewals
+from synth.service.sealed_specs import from_row
+from synth.service.sealing import Altered, opened_sound
 from synth.service.submission import MadeMeanwhile, submit
 from synth.service.webhooks.callbacks import Callback, callback_of
 from synth.snapshot import load
 from synth.spec import SpeechRequest
 from synth.stored import of_entry, of_job
 from synth.types import CacheMode, Delivery, Spec, StoredAudio
+from tenants.encryption import EncryptionKeyRefused, is_own
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.quotas import QuotaExceeded
@@ -246,7 +249,7 @@ def remake(caller: Caller, speech_id: str) -> StoredAudio:
 
 def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
     request = SpeechRequest(
-        spec=codec.from_json(Spec, rendering.spec),
+        spec=from_row(caller.tenant, Spec, rendering.spec, key=rendering.key),
         category=rendering.category,
         cache=CacheMode.USE if rendering.stored else CacheMode.BYPASS,
     )
@@ -295,7 +298,11 @@ def _heard(visit: Visit, inquiry: Inquiry, found: Lookup) -> Speech | None:
     status = "hit" if found.status is Status.HIT else "stale"
     speech = Speech(id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2)
     key = inquiry.keys[found.place]
-    answer = _with_audio(visit.snapshot.tenant, key, speech, inquiry.request, found.audio)
+    try:
+        answer = _with_audio(visit.snapshot.tenant, key, speech, inquiry.request, found.audio)
+    except EncryptionKeyRefused:  # Redis has counted a hit by now
+        take_back_usage(visit.caller, visit.request_id)
+        raise
     if answer is not None and status == "stale":
         _renew(visit, inquiry)
     return answer
@@ -363,15 +370,24 @@ def _with_audio(
     held = local.audio(local_key, stored.digest)
     tier = metrics.Tier.L1 if held else metrics.Tier.L2 if audio else metrics.Tier.L3
     try:
-        data = held or audio or read_intact(tenant, stored.digest, stored.format)
+        data = held or _from_redis(tenant, stored, audio) or read_intact(tenant, stored)
     except ObjectMissing:
         expire_entry(tenant, Entry.Kind.RENDITION, key, digests=[stored.digest])
         wiring.rendition_cache().forget(tenant, key)
         return None
     except StorageUnavailable as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
-    local.keep_audio(local_key, stored.digest, data)
+    if not is_own(stored.sealed_by):
+        local.keep_audio(local_key, stored.digest, data)
     return replace(speech, audio=data, tier=tier)
+
+
+def _from_redis(tenant: TenantRef, stored: StoredAudio, audio: bytes | None) -> bytes | None:
+    """The bytes that Redis gave, opened; None where it gave none, or others than were put there."""
+    try:
+        return opened_sound(tenant, audio, stored) if audio else None
+    except Altered:
+        return None
 
 
 def _wants_bytes(request: SpeechRequest, stored: StoredAudio) -> bool:
@@ -399,7 +415,7 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
     if not _wants_bytes(request, stored):
         return speech
     try:
-        return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored.digest, stored.format))
+        return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored))
     except (ObjectMissing, StorageUnavailable) as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from synth import codec, engine_time, metrics, wiring
+from synth import engine_time, metrics, wiring
 from synth.cache.misses import likeness
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed, TooManyJobs
@@ -21,8 +21,10 @@ from synth.models.chunks import chunks
 from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition, fresh_segments
+from synth.service.sealed_specs import to_row
 from synth.service.synthesis_quota import Charge, require_room
 from synth.service.webhooks.callbacks import Callback, callback_columns
+from synth.service.work_keys import lend
 from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
@@ -131,6 +133,7 @@ def submit(
         characters = sum(order.charge.opened.values()) if order.charge else 0
         if characters and quotas is not None:
             require_room(caller, quotas, characters=characters)
+        lend(order.tenant, rendering.id, request.spec.manner.encryption_key_id)
         job = create_job(
             caller,
             request,
@@ -182,7 +185,7 @@ def open_syntheses(
             model_version=segment.manner.model_version,
             key=key,
             flight=flight,
-            segment=codec.to_json(segment),
+            segment=to_row(tenant, segment, key=key),
             category=category,
             stored=stored,
             priority=priority,
@@ -232,7 +235,7 @@ def _open_rendering(order: Order) -> Rendering:
         key=order.key,
         api_key_id=order.charge.api_key_id if order.charge else None,
         flight=flight,
-        spec=codec.to_json(order.request.spec),
+        spec=to_row(order.tenant, order.request.spec, key=order.key),
         category=order.request.category,
         stored=order.stored,
         priority=order.priority,

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator
 from django.db.models import Count, Q, QuerySet
 from django.forms import ModelForm
@@ -21,6 +22,7 @@ from tenants.models import Tenant
 from tenants.operators import bound_to
 from tenants.quota_use import used_in_days
 from tenants.quotas import NAMES, TENANT
+from tenants.sealing import platform_keys, set_encryption
 
 WORK_FIELDS = ["max_open_jobs", "max_running"]
 QUOTA_FIELDS = list(NAMES)
@@ -30,11 +32,12 @@ RULE_FIELDS = ["max_own_rules", "max_own_ttl"]
 class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS]
+        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS, "encryption"]
         help_texts = {
             "slug": _("Left empty for a new tenant, it is made from the name."),
             "rate_limit": _("Empty: the platform's limit. 0: no limit."),
             "rate_burst": _("Empty: those of one second."),
+            "encryption": _("Under which key its speech is kept from now on. What was made before is made anew."),
             "max_open_jobs": _("Requests that may wait for their speech. Empty: the platform's limit. 0: any number."),
             **dict.fromkeys(QUOTA_FIELDS, _("Empty: the platform's quota. 0: no quota.")),
             "max_own_rules": _("By the API, within these bounds. Empty: the platform's number. 0: none."),
@@ -51,6 +54,15 @@ class TenantForm(LimitForm):
         self.fields["max_own_rules"].validators.append(MaxValueValidator(MAX_OWN_RULES))
         self.fields["max_own_ttl"].validators.append(MaxValueValidator(MAX_OWN_TTL))
 
+        if "encryption" in self.fields:
+            self.fields["encryption"].required = False
+
+    def clean_encryption(self) -> str:
+        mode = str(self.cleaned_data["encryption"] or self.initial["encryption"])
+        if mode != Tenant.Encryption.NONE and not platform_keys().current:
+            raise ValidationError(_("Set REFRAIN_ENCRYPTION_KEYS first: without it nothing can be encrypted."))
+        return mode
+
 
 @admin.register(Tenant)
 class TenantAdmin(ServiceAdmin):
@@ -60,7 +72,7 @@ class TenantAdmin(ServiceAdmin):
     ordering = ["name", "id"]  # said here, since a query that counts takes none from the model
     search_fields = ["name", "slug"]
     readonly_fields = ["quotas_used", "status", "snapshot_version", "created_at"]
-    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS, *readonly_fields]
+    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS, "encryption", *readonly_fields]
     actions = ["suspend", "resume"]
     tenant_path = "pk"
 
@@ -109,6 +121,8 @@ class TenantAdmin(ServiceAdmin):
             service.limit_quotas(obj, **{name: asked[name] for name in QUOTA_FIELDS})
         if set(RULE_FIELDS) & set(form.changed_data):
             service.limit_own_rules(obj, **{name: asked[name] for name in RULE_FIELDS})
+        if asked["encryption"] != form.initial["encryption"]:
+            set_encryption(obj, asked["encryption"])
 
     @display(
         description=_("status"),

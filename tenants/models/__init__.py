@@ -2,9 +2,10 @@
 
 from tenants.models.api_key import ApiKey
 from tenants.models.binding import TenantBinding
+from tenants.models.encryption import DataKey, OwnKey
 from tenants.models.quota import QuotaWarning
 from tenants.models.tenant import Tenant
 from tenants.models.usage import Usage
 from tenants.models.usage_day import UsageDay
 
-__all__ = ["ApiKey", "QuotaWarning", "Tenant", "TenantBinding", "Usage", "UsageDay"]
+__all__ = ["ApiKey", "DataKey", "OwnKey", "QuotaWarning", "Tenant", "TenantBinding", "Usage", "UsageDay"]

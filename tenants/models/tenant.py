@@ -20,6 +20,13 @@ class Tenant(RateColumns, QuotaColumns):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
 
+    class Encryption(models.TextChoices):
+        """Under which key its sounds are kept. OWN is sent with each request, and the platform has it then alone."""
+
+        NONE = "none", _("none")
+        PLATFORM = "platform", _("a key of the platform")
+        OWN = "own", _("a key of its own")
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(_("name"), max_length=200)
     slug = models.SlugField(_("slug"), max_length=80, unique=True)
@@ -29,6 +36,9 @@ class Tenant(RateColumns, QuotaColumns):
     max_running = models.PositiveIntegerField(_("sentences spoken at a time"), null=True, blank=True)
     max_own_rules = models.PositiveSmallIntegerField(_("TTL rules of its own making"), null=True, blank=True)
     max_own_ttl = models.PositiveBigIntegerField(_("longest TTL of those, in seconds"), null=True, blank=True)
+    encryption = models.CharField(
+        _("encryption"), max_length=8, choices=Encryption.choices, default=Encryption.NONE, db_default=Encryption.NONE
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

@@ -15,11 +15,14 @@ from django.utils import timezone
 
 from synth.models import ClonedVoice, CurationAction, LexiconWord, Policy, WebhookDelivery
 from tenants import keys, service
-from tenants.models import ApiKey
+from tenants.encryption import own_key
+from tenants.models import ApiKey, OwnKey
 from tenants.scopes import (
     ALL,
     CACHE_READ,
     CACHE_WRITE,
+    ENCRYPTION_READ,
+    ENCRYPTION_WRITE,
     KEYS_READ,
     KEYS_WRITE,
     SPEECH_READ,
@@ -81,6 +84,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/voices", "POST"): Case(VOICES_WRITE, 202, is_form=True),
     ("v1/voices/<str:voice_id>", "GET"): Case(VOICES_READ),
     ("v1/voices/<str:voice_id>", "DELETE"): Case(VOICES_WRITE, 204),
+    ("v1/encryption-keys", "GET"): Case(ENCRYPTION_READ),
+    ("v1/encryption-keys", "POST"): Case(ENCRYPTION_WRITE, body={"key": f"{'A' * 43}="}),
+    ("v1/encryption-keys/<str:key_id>", "DELETE"): Case(ENCRYPTION_WRITE, 204),
     ("v1/engines", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "POST"): Case(VOICES_WRITE, body={"text": "SQL", "alias": "sequel"}),
@@ -121,6 +127,7 @@ OTHERWISE_GUARDED = {
     "docs/",
     "favicon.ico",
     "files/<path:name>",
+    "sealed/<str:ticket>",
     "healthz",
     "readyz",
     "metrics",
@@ -179,6 +186,11 @@ def finished(owner: Caller) -> Finished:
     deliver(owner.member, "https://the-owner.example/hook", state="failed")
     Policy.objects.create(tenant=owner.member.tenant, by_tenant=True, note="the owner's rule")
     service.issue_key(owner.member.tenant, "the owner's shop", [SPEECH_READ])
+    OwnKey.objects.create(
+        tenant=owner.member.tenant,
+        key_id=own_key(owner.member.tenant.id, bytes(32)).id,
+        name="the owner's encryption key",
+    )
     return done
 
 
@@ -193,6 +205,8 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
     if "webhook_id" in case[0]:
         delivery = WebhookDelivery.objects.get()
         return [f"{delivery.endpoint.public_id} {delivery.public_id}"]
+    if "encryption" in case[0]:
+        return [OwnKey.objects.get().key_id]
     if "policy_id" in case[0]:
         return [Policy.objects.get().public_id]
     if "key_id" in case[0]:

@@ -44,6 +44,9 @@ OPERATIONS = {
     ("/v1/voices/{voice_id}", "get"): "getVoice",
     ("/v1/voices/{voice_id}", "delete"): "deleteVoice",
     ("/v1/engines", "get"): "listEngines",
+    ("/v1/encryption-keys", "get"): "listEncryptionKeys",
+    ("/v1/encryption-keys", "post"): "registerEncryptionKey",
+    ("/v1/encryption-keys/{key_id}", "delete"): "forgetEncryptionKey",
     ("/v1/lexicon", "get"): "listWords",
     ("/v1/lexicon", "post"): "saveWord",
     ("/v1/lexicon/{word_id}", "delete"): "deleteWord",
@@ -90,7 +93,9 @@ IDEMPOTENT = {
     "saveWord",
     "createBatch",
     "createPolicy",
+    "registerEncryptionKey",
 }
+TAKES_THE_OWN_KEY = {"speak", "getSpeech", "getSpeechAudio", "createVoice", "getVoice"}
 
 
 @pytest.fixture
@@ -142,6 +147,8 @@ def test_every_list_has_the_parameters_of_its_pages(document: dict[str, Any]) ->
 def test_it_says_which_operations_take_an_idempotency_key(document: dict[str, Any]) -> None:
     for told in operations(document).values():
         named = {parameter["name"] for parameter in told.get("parameters", []) if parameter["in"] == "header"}
+        assert ("Refrain-Encryption-Key" in named) == (told["operationId"] in TAKES_THE_OWN_KEY)
+        named -= {"Refrain-Encryption-Key"}
         assert named == ({"Idempotency-Key"} if told["operationId"] in IDEMPOTENT else set())
         if named:
             assert {"400", "409", "422"} <= set(told["responses"])
