@@ -31,7 +31,7 @@ class Snapshot:
 
     `rules` are the enabled TTL rules, the tenant's own and those for all; `previous` are earlier versions of engines
     whose sounds are still being made anew, the newest first; `own_voices` are the tenant's, by their ids;
-    `time_stretch`: it has speech stretched where an engine keeps no time.
+    `time_stretch`: it has speech stretched where an engine keeps no time. `audit_text`: how its audit keeps texts.
     """
 
     tenant: TenantRef
@@ -44,6 +44,7 @@ class Snapshot:
     own_voices: Mapping[str, Voice] = field(default_factory=dict)
     lexicon: tuple[Word, ...] = ()
     time_stretch: bool = False
+    audit_text: str = Tenant.AuditText.HASH
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -99,6 +100,7 @@ def load(tenant_id: UUID) -> Snapshot | None:
         own_voices=_own_voices(tenant.ref, cards),
         lexicon=_lexicon(tenant.ref),
         time_stretch=VoiceSettings.objects.filter(tenant=tenant, time_stretch=True).exists(),
+        audit_text=tenant.audit_text,
     )
 
 

@@ -55,6 +55,21 @@ def count_days() -> None:
     hits.count_finished_days()
 
 
+@shared_task(name="synth.watch_audit")
+def watch_audit() -> None:
+    service.watch_audit()
+
+
+@shared_task(name="synth.verify_audit")
+def verify_audit() -> None:
+    service.verify_due()
+
+
+@shared_task(name="synth.drop_old_audit")
+def drop_old_audit() -> None:
+    service.drop_old_audit()
+
+
 @shared_task(name="synth.sweep")
 def sweep() -> None:
     service.sweep()

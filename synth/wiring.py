@@ -7,6 +7,7 @@ from redis import ConnectionError as RedisConnectionError
 from redis import Redis
 
 from synth.breaker import Breaker
+from synth.cache.audit_stream import AuditStreams
 from synth.cache.handover import Handover
 from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
@@ -71,6 +72,11 @@ def rendition_cache() -> RenditionCache:
 @cache
 def usage_streams() -> UsageStreams:
     return UsageStreams(redis)
+
+
+@cache
+def audit_streams() -> AuditStreams:
+    return AuditStreams(redis, length=conf().audit_stream_length)
 
 
 @cache
@@ -160,5 +166,5 @@ def turns() -> Turns:
 def forget_parts() -> None:
     """Build everything anew at its next use: after a fork, or when a test changed settings."""
     parts = (redis_breaker, rendition_cache, usage_streams, local_buckets, local_cache, object_store, handover)
-    for part in (*parts, snapshots, house, doorbell, listener):
+    for part in (*parts, audit_streams, snapshots, house, doorbell, listener):
         part.cache_clear()

@@ -24,8 +24,9 @@ from synth.service import Inquiry, StaleSnapshot, Visit
 from synth.snapshot import Snapshot
 from synth.spec import read_request
 from tenants import keys, last_used
+from tenants.addresses import client_address
 from tenants.authentication import bearer_token, identify
-from tenants.context import request_id
+from tenants.context import deed, request_id
 from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.limits import Admission
@@ -70,10 +71,11 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
         raise Unauthenticated
     snapshot = wiring.snapshots().of_key(key)
     payload: Any = None
+    address = client_address(request.META)
     for _attempt in range(MAX_RELOADS):
         visit = None
         try:
-            visit = _visit(snapshot, key, token, passage.admission)
+            visit = _visit(snapshot, key, token, admission=passage.admission, address=address)
             payload = _payload(request) if payload is None else payload
             speak = partial(_speak, payload=payload, passage=passage, started=started)
             if "HTTP_IDEMPOTENCY_KEY" in request.META:
@@ -94,12 +96,12 @@ speech.initkwargs = {}  # type: ignore[attr-defined]
 _collection = SpeechCollection.as_view()
 
 
-def _visit(snapshot: Snapshot | None, key: keys.ParsedKey, token: str, admission: Admission) -> Visit:
+def _visit(snapshot: Snapshot | None, key: keys.ParsedKey, token: str, *, admission: Admission, address: str) -> Visit:
     caller = identify(snapshot.keys.get(key.lookup) if snapshot else None, token, now=timezone.now())
     require_scope(caller, SPEECH_WRITE)
     last_used.note(caller.key_id)
     assert snapshot is not None  # noqa: S101 - without one nobody is identified
-    return Visit(caller=caller, snapshot=snapshot, admission=admission, request_id=request_id() or "")
+    return Visit(caller=caller, snapshot=snapshot, admission=admission, request_id=request_id() or "", address=address)
 
 
 def _payload(request: HttpRequest) -> Any:
@@ -114,7 +116,11 @@ def _payload(request: HttpRequest) -> Any:
 def _speak(visit: Visit, *, payload: Any, passage: Passage, started: float) -> Told:
     asked = read_request(payload, visit.snapshot, house=wiring.house())
     inquiry = Inquiry.of(asked, visit.snapshot)
+    said = deed()
+    said.characters, said.text = asked.characters, inquiry.kept_text
     spoken = service.speak(visit, inquiry)
+    said.object, said.cache = spoken.id, spoken.cache_status
+    said.recorded = visit.admission.recorded and spoken.from_cache
     if spoken.stored is None:
         metrics.ended(Outcome.PENDING)
         return Told(pending_answer(spoken, visit), spoken, asked)

@@ -2,6 +2,16 @@
 
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
+from synth.service.audit_proof import (
+    anchors_of,
+    ask_for_verification,
+    drop_old_audit,
+    verify_audit,
+    verify_chain,
+    verify_due,
+)
+from synth.service.audit_watch import watch_audit
+from synth.service.auditing import note_audit
 from synth.service.batch_results import STATUSES, ItemResult, all_results, lines_of, results_of
 from synth.service.batches import MOST_ITEMS, BatchOrder, create_batch
 from synth.service.curation import Actor, cancel_action, count_matching, curate, drain_actions
@@ -26,6 +36,7 @@ from synth.service.missing import judge_misses
 from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
 from synth.service.objects import copy_intact
+from synth.service.operators import Act, begin_act, finish_act
 from synth.service.payloads import payload_of
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
@@ -44,6 +55,7 @@ from synth.service.warming import warm
 __all__ = [
     "MOST_ITEMS",
     "STATUSES",
+    "Act",
     "Actor",
     "BatchOrder",
     "Consent",
@@ -62,7 +74,10 @@ __all__ = [
     "Visit",
     "VoiceOrder",
     "all_results",
+    "anchors_of",
+    "ask_for_verification",
     "audit_objects",
+    "begin_act",
     "cancel",
     "cancel_action",
     "change_endpoint",
@@ -85,14 +100,17 @@ __all__ = [
     "drain_renderings",
     "drain_usage",
     "drain_voices",
+    "drop_old_audit",
     "enable_endpoint",
     "explain_request",
+    "finish_act",
     "heard_again",
     "is_fresh",
     "judge_misses",
     "keep",
     "let_go",
     "lines_of",
+    "note_audit",
     "payload_of",
     "recall",
     "remake",
@@ -113,6 +131,10 @@ __all__ = [
     "undertake",
     "unfinished_of",
     "url_members",
+    "verify_audit",
+    "verify_chain",
+    "verify_due",
     "voice_url",
     "warm",
+    "watch_audit",
 ]

@@ -18,6 +18,8 @@ from redis import RedisError
 from synth import wiring
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
+from synth.service.audit_proof import anchor_heads
+from synth.service.auditing import append_gap, append_hits, drain_audit
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, StoredAudio
 from tenants.ids import parse_id
@@ -41,6 +43,8 @@ def drain_usage() -> None:
     try:
         account_jobs()
         _drain_streams()
+        drain_audit()
+        anchor_heads()
     finally:
         _draining.release()
 
@@ -104,7 +108,9 @@ def _drain(streams: UsageStreams, tenant: TenantRef) -> None:
     ends_at = time.monotonic() + DRAIN_SECONDS
     while (events := streams.read(tenant)) and time.monotonic() < ends_at:
         rows = [_of_event(tenant, event) for event in events]
-        Usage.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS)
+        with transaction.atomic():
+            Usage.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS)
+            append_hits(tenant, events)
         losses = streams.taken(tenant, events)
         if losses.count:
             _note_losses(streams, tenant, losses)
@@ -121,6 +127,7 @@ def _note_losses(streams: UsageStreams, tenant: TenantRef, losses: Losses) -> No
         count=losses.count,
     )
     Usage.objects.bulk_create([row], update_conflicts=True, unique_fields=["id"], update_fields=["count", "at"])
+    append_gap(tenant, losses, what="hits")
     streams.losses_told(tenant, losses)
 
 

@@ -12,8 +12,13 @@ class Tenant(RateColumns):
     """Change one through `tenants.service` only: it raises the snapshot version along with the change.
 
     `max_open_jobs` and `max_running` bound its queued and its running work: null takes the platform's default, 0 means
-    no limit.
+    no limit. `audit_days`: null takes the platform's default, 0 keeps the audit for good.
     """
+
+    class AuditText(models.TextChoices):
+        FULL = "full", _("in full")
+        HASH = "hash", _("as a hash")
+        NONE = "none", _("not at all")
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("active")
@@ -26,6 +31,10 @@ class Tenant(RateColumns):
     snapshot_version = models.PositiveBigIntegerField(_("snapshot version"), default=1, editable=False)
     max_open_jobs = models.PositiveIntegerField(_("open jobs"), null=True, blank=True)
     max_running = models.PositiveIntegerField(_("sentences spoken at a time"), null=True, blank=True)
+    audit_text = models.CharField(
+        _("text in the audit"), max_length=8, choices=AuditText.choices, default=AuditText.HASH, db_default="hash"
+    )
+    audit_days = models.PositiveIntegerField(_("days that the audit is kept"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
