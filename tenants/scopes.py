@@ -10,6 +10,7 @@ CACHE_READ: Final = "cache:read"
 CACHE_WRITE: Final = "cache:write"
 WEBHOOKS_READ: Final = "webhooks:read"
 WEBHOOKS_WRITE: Final = "webhooks:write"
+AUDIT_READ: Final = "audit:read"
 
 SCOPES: Final[tuple[str, ...]] = (
     SPEECH_WRITE,
@@ -20,5 +21,6 @@ SCOPES: Final[tuple[str, ...]] = (
     CACHE_WRITE,
     WEBHOOKS_READ,
     WEBHOOKS_WRITE,
+    AUDIT_READ,
 )
 ALL: Final[frozenset[str]] = frozenset(SCOPES)

@@ -19,6 +19,8 @@ from tenants.models import ApiKey, Tenant
 from tenants.scopes import SCOPES
 from tenants.versions import raise_versions
 
+MAX_AUDIT_DAYS = 36_500
+
 
 @transaction.atomic
 def create_tenant(
@@ -57,6 +59,21 @@ def limit_work(tenant: Tenant, *, max_open_jobs: int | None, max_running: int | 
     default, 0 is no limit. What waits or runs already is left alone.
     """
     _set_columns(tenant, _checked_work(max_open_jobs, max_running))
+    return _raised(tenant)
+
+
+@transaction.atomic
+def keep_audit(tenant: Tenant, *, text: str, days: int | None) -> Tenant:
+    """How the audit keeps texts from the next request on, and for how many days it keeps events (0: for good).
+
+    What is written already stays as it is. None is the platform's default.
+    """
+    if text not in Tenant.AuditText.values:
+        allowed = ", ".join(Tenant.AuditText.values)
+        raise _invalid("audit_text", "unknown", "It takes one of: %(allowed)s.", allowed=allowed)
+    if days is not None and not 0 <= days <= MAX_AUDIT_DAYS:
+        raise _invalid("audit_days", "out_of_range", "It is 0, or 1 to %(maximum)s.", maximum=str(MAX_AUDIT_DAYS))
+    _set_columns(tenant, {"audit_text": text, "audit_days": days})
     return _raised(tenant)
 
 

@@ -74,11 +74,12 @@ class Known:
 class Passage:
     """A request on its way to the view: what was found out so far, and what the view says when it has answered.
 
-    A refusal is for the view to raise, where it becomes an answer.
+    A refusal is for the view to raise, where it becomes an answer; `known` is what it was a refusal of.
     """
 
     admission: Admission = field(default_factory=Admission)
     refusal: Exception | None = None
+    known: Known | None = None
     answered: tuple[Visit, Inquiry, Answer] | None = None
 
 
@@ -177,7 +178,7 @@ def _hit(known: Known, passage: Passage, address: str) -> Answer | None:
     try:
         spoken = service.recall(visit, known.inquiry)
     except Exception as error:  # noqa: BLE001 - the view raises it, where problems become answers
-        passage.refusal = error
+        passage.refusal, passage.known = error, known
         return None
     if spoken is None:
         return None

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from synth import metrics, service, wiring
 from synth.api.answers import finished_answer, pending_answer
-from synth.api.express import Passage, count_hit, passage_of
+from synth.api.express import Known, Passage, count_hit, passage_of
 from synth.api.jobs import SpeechCollection
 from synth.api.speech_once import Told, speak_once
 from synth.errors import InvalidSpeech, Replayed, ServiceUnavailable, SpeechFailed
@@ -25,6 +25,7 @@ from synth.snapshot import Snapshot
 from synth.spec import read_request
 from tenants import keys, last_used
 from tenants.addresses import client_address
+from tenants.audit.events import KEY
 from tenants.authentication import bearer_token, identify
 from tenants.context import deed, request_id
 from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
@@ -64,6 +65,7 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
     """The answer by a snapshot that is the tenant's latest."""
     passage = passage_of(request.META)
     if passage.refusal is not None:
+        _tell_audit(passage.known)
         raise passage.refusal
     token = bearer_token(request.META.get("HTTP_AUTHORIZATION"))
     key = keys.parse(token)
@@ -94,6 +96,14 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
 speech.cls = SpeechCollection  # type: ignore[attr-defined]  # the schema generator looks here
 speech.initkwargs = {}  # type: ignore[attr-defined]
 _collection = SpeechCollection.as_view()
+
+
+def _tell_audit(known: Known | None) -> None:
+    """Whose request was refused before it came to the view."""
+    if known is not None:
+        said, request = deed(), known.inquiry.request
+        said.tenant_id, said.actor_kind, said.actor_id = known.caller.tenant.id, KEY, str(known.caller.key_id)
+        said.characters, said.text = request.characters, known.inquiry.kept_text
 
 
 def _visit(snapshot: Snapshot | None, key: keys.ParsedKey, token: str, *, admission: Admission, address: str) -> Visit:

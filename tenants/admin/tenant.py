@@ -18,18 +18,21 @@ from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
 from tenants.limits import MAX_WORK
 from tenants.models import Tenant
 
+AUDIT_FIELDS = ["audit_text", "audit_days"]
 WORK_FIELDS = ["max_open_jobs", "max_running"]
 
 
 class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
+        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *AUDIT_FIELDS]
         help_texts = {
             "slug": _("Left empty for a new tenant, it is made from the name."),
             "rate_limit": _("Empty: the platform's limit. 0: no limit."),
             "rate_burst": _("Empty: those of one second."),
             "max_open_jobs": _("Requests that may wait for their speech. Empty: the platform's limit. 0: any number."),
+            "audit_text": _("How the audit keeps the texts that are spoken, from now on."),
+            "audit_days": _("Empty: the platform's days. 0: for good."),
             "max_running": _("By all engines together. Empty: the platform's limit. 0: any number."),
         }
 
@@ -38,6 +41,7 @@ class TenantForm(LimitForm):
         self.fields["slug"].required = bool(self.instance.slug)
         for name in WORK_FIELDS:
             self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
+        self.fields["audit_days"].validators.append(MaxValueValidator(service.MAX_AUDIT_DAYS))
 
 
 @admin.register(Tenant)
@@ -46,7 +50,7 @@ class TenantAdmin(ServiceAdmin):
     list_display = ["name", "slug", "status_label", "keys_count", "created_at"]
     list_filter = ["status"]
     search_fields = ["name", "slug"]
-    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, "status", "snapshot_version", "created_at"]
+    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *AUDIT_FIELDS, "status", "snapshot_version", "created_at"]
     readonly_fields = ["status", "snapshot_version", "created_at"]
     actions = ["suspend", "resume"]
 
@@ -56,7 +60,7 @@ class TenantAdmin(ServiceAdmin):
         return tenants.annotate(keys_count=unrevoked)
 
     def get_fields(self, request: HttpRequest, obj: Tenant | None = None) -> list[str]:  # noqa: ARG002
-        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS]
+        return list(self.fields) if obj else ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *AUDIT_FIELDS]
 
     def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:  # noqa: ARG002
         """A tenant's audio lives outside the database: deleting the row alone would orphan it. Suspend instead."""
@@ -64,7 +68,7 @@ class TenantAdmin(ServiceAdmin):
 
     def create(self, form: ModelForm[Tenant]) -> Tenant:
         asked = form.cleaned_data
-        return service.create_tenant(
+        tenant = service.create_tenant(
             asked["name"],
             asked["slug"] or None,
             rate=asked["rate_limit"],
@@ -72,6 +76,7 @@ class TenantAdmin(ServiceAdmin):
             max_open_jobs=asked["max_open_jobs"],
             max_running=asked["max_running"],
         )
+        return service.keep_audit(tenant, text=asked["audit_text"], days=asked["audit_days"])
 
     def update(self, obj: Tenant, form: ModelForm[Tenant]) -> None:
         asked = form.cleaned_data
@@ -81,6 +86,8 @@ class TenantAdmin(ServiceAdmin):
             service.limit_tenant(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
         if set(WORK_FIELDS) & set(form.changed_data):
             service.limit_work(obj, max_open_jobs=asked["max_open_jobs"], max_running=asked["max_running"])
+        if set(AUDIT_FIELDS) & set(form.changed_data):
+            service.keep_audit(obj, text=asked["audit_text"], days=asked["audit_days"])
 
     @display(
         description=_("status"),

@@ -19,6 +19,7 @@ COLUMNS = (
     "sequence", "at", "actor_kind", "actor_id", "actor_name", "action", "object", "status", "outcome", "cache",
     "characters", "count", "request_id", "address", "text_kind", "text", "detail", "mac",
 )  # fmt: skip
+NAMES = tuple("target" if name == "object" else name for name in COLUMNS)  # as callers know them
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 # A spreadsheet would take what begins so for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -54,8 +55,9 @@ def exported(rows: QuerySet[AuditEvent], form: str) -> Iterator[bytes]:
 
 def members(row: AuditEvent) -> dict[str, Any]:
     """A row as JSON says it."""
-    said = {name: getattr(row, name) for name in COLUMNS}
-    return {**said, "id": row.id.hex, "detail": orjson.loads(row.detail) if row.detail else None}
+    said = {name: getattr(row, column) for name, column in zip(NAMES, COLUMNS, strict=True)}
+    detail = orjson.loads(row.detail) if row.detail else None
+    return {"object": "audit_event", "id": row.id.hex, **said, "detail": detail}
 
 
 def _as_json(rows: Iterable[AuditEvent]) -> Iterator[bytes]:
@@ -66,7 +68,7 @@ def _as_json(rows: Iterable[AuditEvent]) -> Iterator[bytes]:
 def _as_csv(rows: Iterable[AuditEvent]) -> Iterator[bytes]:
     line = io.StringIO()
     writer = csv.writer(line)
-    writer.writerow(["id", *COLUMNS])
+    writer.writerow(["id", *NAMES])
     for row in rows:
         writer.writerow([row.id.hex, *(_cell(getattr(row, name)) for name in COLUMNS)])
         yield line.getvalue().encode()

@@ -18,6 +18,7 @@ from tenants import keys, service
 from tenants.models import ApiKey
 from tenants.scopes import (
     ALL,
+    AUDIT_READ,
     CACHE_READ,
     CACHE_WRITE,
     SPEECH_READ,
@@ -99,6 +100,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/usage", "GET"): Case(SPEECH_READ),
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
+    ("v1/audit", "GET"): Case(AUDIT_READ),
+    ("v1/audit/export", "GET"): Case(AUDIT_READ),
 }
 # For everyone; and the admin and `files/`, which have guards of their own.
 OTHERWISE_GUARDED = {

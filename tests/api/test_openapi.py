@@ -62,6 +62,8 @@ OPERATIONS = {
     ("/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay", "post"): "replayWebhookDelivery",
     ("/v1/usage", "get"): "listUsage",
     ("/v1/usage/days", "get"): "getUsageByDay",
+    ("/v1/audit", "get"): "listAudit",
+    ("/v1/audit/export", "get"): "exportAudit",
     ("/v1/savings", "get"): "getSavings",
 }
 
