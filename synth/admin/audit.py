@@ -121,7 +121,7 @@ class AuditChainAdmin(ReadOnlyAdmin):
     ]  # fmt: skip
 
     def has_verify_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        return self.has_view_permission(request)
+        return bool(self.has_view_permission(request))
 
     @action(description=_("Verify"), permissions=["verify"])
     def verify(self, request: HttpRequest, chains: QuerySet[AuditChain]) -> None:

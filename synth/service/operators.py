@@ -82,7 +82,7 @@ def note_log_entry(*, instance: LogEntry, created: bool, **_: Any) -> None:
         said.object, said.tenant_id = _named(row), _tenant_of(row)
 
 
-def _who(request: HttpRequest) -> dict[str, str]:
+def _who(request: HttpRequest) -> dict[str, Any]:
     user = request.user
     if not user.is_authenticated:
         return {"actor_kind": NOBODY}
@@ -115,7 +115,7 @@ def _objects(request: HttpRequest, name: str, object_id: str | None) -> Iterator
     if model is None:
         return
     if request.method == "POST" and request.POST.get("select_across") == "1":
-        yield None, f"{_meta(model).model_name} *"
+        yield None, f"{_meta(model).model_name}:*"
         return
     ticked = request.POST.getlist("_selected_action") if request.method == "POST" else []
     ids = [unquote(str(object_id))] if object_id else ticked
@@ -138,7 +138,10 @@ def _model_of(name: str) -> type[Model] | None:
 
 
 def _named(row: Model | None) -> str:
-    return "" if row is None else f"{_meta(row).model_name} {getattr(row, 'public_id', None) or row.pk}"
+    """As the API knows it, where it does."""
+    if row is None:
+        return ""
+    return getattr(row, "public_id", "") or f"{_meta(row).model_name}:{row.pk}"
 
 
 def _tenant_of(row: Model | None) -> UUID | None:

@@ -1,6 +1,6 @@
 """The head of a chain as it is kept outside the database: who cuts the end off, or writes all anew, is found by it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Self
 from uuid import UUID
@@ -25,10 +25,15 @@ class Anchor:
 
     @classmethod
     def of(cls, head: AuditChain) -> Self:
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        told = {"chain": head.id, "number": head.number, "last": head.last, "mac": head.mac, "at": at}
-        bare = cls(**told, key_id=sealing.current_key())
-        return cls(**told, key_id=bare.key_id, seal=bare.expected_seal())
+        bare = cls(
+            chain=head.id,
+            number=head.number,
+            last=head.last,
+            mac=head.mac,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            key_id=sealing.current_key(),
+        )
+        return replace(bare, seal=bare.expected_seal())
 
     @classmethod
     def read(cls, data: bytes) -> Self | None:

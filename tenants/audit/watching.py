@@ -173,7 +173,7 @@ def _flagged(seen: Iterable[_Seen], at: datetime) -> list[AuditFlag]:
         flag = AuditFlag(id=flag_id, kind=one.kind, actor_id=one.actor_id, at=at, numbers=dict(one.numbers))
         flag.tenant_id, flag.actor_name = (last.tenant_id, last.actor_name) if last else (None, "")
         flags.append(flag)
-        told = {"object": one.actor_id, "outcome": one.kind, "detail": as_json(**one.numbers)}
+        told: dict[str, Any] = {"object": one.actor_id, "outcome": one.kind, "detail": as_json(**one.numbers)}
         note(chain_of(flag.tenant_id), Event(id=flag_id, at=at, action="unusual use", actor_kind=SYSTEM, **told))
     AuditFlag.objects.bulk_create(flags, ignore_conflicts=True)
     return flags

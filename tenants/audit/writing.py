@@ -43,7 +43,7 @@ def append(chain: UUID, events: Sequence[Event]) -> int:
     AuditSegment.objects.bulk_create([segment])
     head.number, head.last, head.mac = segment.number, segment.last, segment.mac
     head.save(update_fields=["number", "last", "mac"])
-    logger.info("audit of %s: events to %d sealed as %s", chain, segment.last, segment.mac)
+    logger.debug("audit of %s: events to %d sealed as %s", chain, segment.last, segment.mac)
     return len(rows)
 
 
