@@ -23,7 +23,7 @@ print(json.dumps(dict(AuditEvent.objects.values_list("request_id", "status"))))
 
 
 class Askers:
-    """Ask for hits, work, reads and refusals until there is no answer, and keep what each answer's id and status was."""
+    """Ask for hits, work, reads and refusals until there is no answer; keep the id and the status of each answer."""
 
     def __init__(self, stack: Stack) -> None:
         self.answered: dict[str, int] = {}
