@@ -67,6 +67,13 @@ class Conf:
     max_own_ttl: int
     api_processes: int
     usage_stream_length: int
+    audit_stream_length: int
+    audit_anchor_seconds: float
+    audit_new_addresses: int
+    audit_burst_factor: float
+    audit_burst_least: int
+    audit_missing_ids: int
+    audit_refusals: int
     inline_limit: int
     batch_upload_limit: int
     voice_upload_limit: int

@@ -35,6 +35,7 @@ class Snapshot:
     whose sounds are still being made anew, the newest first; `own_voices` are the tenant's, by their ids;
     `time_stretch`: it has speech stretched where an engine keeps no time; `key_id` is the platform's key that its
     sounds are sealed with, `own_keys` are those it has registered, None where it does not seal with its own.
+    `audit_text`: how its audit keeps texts.
     """
 
     tenant: TenantRef
@@ -50,6 +51,7 @@ class Snapshot:
     time_stretch: bool = False
     key_id: str | None = None
     own_keys: frozenset[str] | None = None
+    audit_text: str = Tenant.AuditText.HASH
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -108,7 +110,13 @@ def load(tenant_id: UUID) -> Snapshot | None:
         time_stretch=VoiceSettings.objects.filter(tenant=tenant, time_stretch=True).exists(),
         key_id=current_key_id(tenant) or None,
         own_keys=own_key_ids(tenant.ref) if tenant.encryption == Tenant.Encryption.OWN else None,
+        audit_text=_audit_text(tenant),
     )
+
+
+def _audit_text(tenant: Tenant) -> str:
+    """Texts of a tenant with a key of its own are kept nowhere in clear, nor as a hash that a guess could be held to."""
+    return Tenant.AuditText.NONE if tenant.encryption == Tenant.Encryption.OWN else tenant.audit_text
 
 
 def _lexicon(tenant: TenantRef) -> tuple[Word, ...]:

@@ -66,6 +66,21 @@ def warn_of_quotas() -> None:
     service.warn_of_quotas()
 
 
+@shared_task(name="synth.watch_audit")
+def watch_audit() -> None:
+    service.watch_audit()
+
+
+@shared_task(name="synth.verify_audit")
+def verify_audit() -> None:
+    service.verify_due()
+
+
+@shared_task(name="synth.drop_old_audit")
+def drop_old_audit() -> None:
+    service.drop_old_audit()
+
+
 @shared_task(name="synth.sweep")
 def sweep() -> None:
     service.sweep()

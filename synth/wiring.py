@@ -7,6 +7,7 @@ from redis import ConnectionError as RedisConnectionError
 from redis import Redis
 
 from synth.breaker import Breaker
+from synth.cache.audit_stream import AuditStreams
 from synth.cache.handover import Handover
 from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
@@ -73,6 +74,11 @@ def rendition_cache() -> RenditionCache:
 @cache
 def usage_streams() -> UsageStreams:
     return UsageStreams(redis)
+
+
+@cache
+def audit_streams() -> AuditStreams:
+    return AuditStreams(redis, length=conf().audit_stream_length)
 
 
 @cache
@@ -187,5 +193,5 @@ def forget_parts() -> None:
         object_store,
         handover,
     )
-    for part in (*parts, snapshots, house, doorbell, listener, ticket_office):
+    for part in (*parts, audit_streams, snapshots, house, doorbell, listener, ticket_office):
         part.cache_clear()

@@ -120,10 +120,10 @@ def digest(token: str, pepper_secret: str) -> str:
     return hmac.digest(pepper_secret.encode(), token.encode(), "sha256").hex()
 
 
-def verify(record: KeyRecord, token: str, *, peppers: Mapping[int, str], now: datetime) -> bool:
-    """Whether the token is the record's, and neither expired nor revoked. Every answer costs one HMAC."""
-    matches = hmac.compare_digest(digest(token, peppers.get(record.pepper, "")), record.digest)
-    return matches and record.pepper in peppers and record.usable_at(now)
+def matches(record: KeyRecord, token: str, *, peppers: Mapping[int, str]) -> bool:
+    """Whether the token is the record's, usable or not. Every answer costs one HMAC."""
+    found = hmac.compare_digest(digest(token, peppers.get(record.pepper, "")), record.digest)
+    return found and record.pepper in peppers
 
 
 def checksum(body: str) -> str:

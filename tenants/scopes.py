@@ -14,6 +14,7 @@ KEYS_READ: Final = "keys:read"
 KEYS_WRITE: Final = "keys:write"
 ENCRYPTION_READ: Final = "encryption:read"
 ENCRYPTION_WRITE: Final = "encryption:write"
+AUDIT_READ: Final = "audit:read"
 
 SCOPES: Final[tuple[str, ...]] = (
     SPEECH_WRITE,
@@ -28,6 +29,7 @@ SCOPES: Final[tuple[str, ...]] = (
     KEYS_WRITE,
     ENCRYPTION_READ,
     ENCRYPTION_WRITE,
+    AUDIT_READ,
 )
 # What a key is offered first: one that makes keys is for a tenant's own administration alone.
 USUAL: Final[tuple[str, ...]] = tuple(scope for scope in SCOPES if scope != KEYS_WRITE)

@@ -22,6 +22,8 @@ from tenants.quotas import MAX_QUOTA, NAMES
 from tenants.scopes import SCOPES
 from tenants.versions import raise_versions
 
+MAX_AUDIT_DAYS = 36_500
+
 
 @transaction.atomic
 def create_tenant(
@@ -84,6 +86,21 @@ def limit_own_rules(tenant: Tenant, *, max_own_rules: int | None, max_own_ttl: i
     if max_own_ttl is not None and not 0 <= max_own_ttl <= MAX_OWN_TTL:
         raise _invalid("max_own_ttl", "out_of_range", "It is 0, or 1 to %(maximum)s.", maximum=str(MAX_OWN_TTL))
     _set_columns(tenant, {"max_own_rules": max_own_rules, "max_own_ttl": max_own_ttl})
+    return _raised(tenant)
+
+
+@transaction.atomic
+def keep_audit(tenant: Tenant, *, text: str, days: int | None) -> Tenant:
+    """How the audit keeps texts from the next request on, and for how many days it keeps events (0: for good).
+
+    What is written already stays as it is. None is the platform's default.
+    """
+    if text not in Tenant.AuditText.values:
+        allowed = ", ".join(Tenant.AuditText.values)
+        raise _invalid("audit_text", "unknown", "It takes one of: %(allowed)s.", allowed=allowed)
+    if days is not None and not 0 <= days <= MAX_AUDIT_DAYS:
+        raise _invalid("audit_days", "out_of_range", "It is 0, or 1 to %(maximum)s.", maximum=str(MAX_AUDIT_DAYS))
+    _set_columns(tenant, {"audit_text": text, "audit_days": days})
     return _raised(tenant)
 
 

@@ -57,6 +57,9 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
         (
             (_("Tenants"), "apartment", "tenants", "tenant"),
             (_("API keys"), "key", "tenants", "apikey"),
+            (_("Audit"), "policy", "tenants", "auditevent"),
+            (_("Audit chains"), "link", "tenants", "auditchain"),
+            (_("Unusual use"), "warning", "tenants", "auditflag"),
             (_("Users"), "person", "auth", "user"),
             (_("Groups"), "group", "auth", "group"),
         ),

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from synth.api.idempotent import REPLAYED
 from synth.errors import Replayed, ServiceUnavailable
 from tenants.authentication import CHALLENGE
-from tenants.context import request_id
+from tenants.context import deed, request_id
 from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.limits import RateLimited, header_fields
@@ -115,6 +115,7 @@ def _invalid(details: Any) -> Problem:
 
 def body_of(problem: Problem) -> dict[str, Any]:
     """The members of the JSON document. Texts are translated first and filled afterwards."""
+    deed().outcome = problem.code
     body: dict[str, Any] = {
         "type": f"urn:refrain:problem:{problem.code}",
         "title": gettext(problem.title),

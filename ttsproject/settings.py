@@ -125,6 +125,9 @@ CELERY_BEAT_SCHEDULE = {
     "sample": {"task": "synth.take_sample", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
     "misses": {"task": "synth.judge_misses", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
     "quotas": {"task": "synth.warn_of_quotas", "schedule": 10.0, "options": {"queue": "io", "expires": 10}},
+    "watch_audit": {"task": "synth.watch_audit", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
+    "verify_audit": {"task": "synth.verify_audit", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
+    "drop_audit": {"task": "synth.drop_old_audit", "schedule": 3600.0, "options": {"queue": "io", "expires": 3600}},
     "usage": {"task": "synth.drain_usage", "schedule": 1.0, "options": {"queue": "io", "expires": 2}},
 }
 
@@ -164,6 +167,14 @@ REFRAIN = {
     "MAX_OWN_TTL": env.integer("REFRAIN_MAX_OWN_TTL", 30 * 86400, maximum=10 * 365 * 86400),
     "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
     "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
+    "AUDIT_STREAM_LENGTH": env.integer("REFRAIN_AUDIT_STREAM_LENGTH", 100_000, minimum=1000),
+    "AUDIT_ANCHOR_SECONDS": env.number("REFRAIN_AUDIT_ANCHOR_SECONDS", 10.0, maximum=3600),
+    # What counts as unusual; 0: such a thing is not looked for.
+    "AUDIT_NEW_ADDRESSES": env.integer("REFRAIN_AUDIT_NEW_ADDRESSES", 10),
+    "AUDIT_BURST_FACTOR": env.number("REFRAIN_AUDIT_BURST_FACTOR", 10.0),
+    "AUDIT_BURST_LEAST": env.integer("REFRAIN_AUDIT_BURST_LEAST", 600, minimum=1),
+    "AUDIT_MISSING_IDS": env.integer("REFRAIN_AUDIT_MISSING_IDS", 30),
+    "AUDIT_REFUSALS": env.integer("REFRAIN_AUDIT_REFUSALS", 100),
     "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),
     "BATCH_UPLOAD_LIMIT": env.integer("REFRAIN_BATCH_UPLOAD_LIMIT", 64 * 2**20, minimum=2**16, maximum=2**30),
     "VOICE_UPLOAD_LIMIT": env.integer("REFRAIN_VOICE_UPLOAD_LIMIT", 20 * 2**20, minimum=2**16, maximum=2**28),
@@ -263,6 +274,13 @@ REFRAIN_KEY_PEPPERS = env.numbered_secrets("REFRAIN_KEY_PEPPERS", SECRET_KEY)
 # Id -> key, the first one wraps the data keys of tenants whose speech is encrypted.
 REFRAIN_ENCRYPTION_KEYS = env.encryption_keys("REFRAIN_ENCRYPTION_KEYS")
 
+# Number -> secret; the highest number seals the audit, the others still verify what they sealed.
+REFRAIN_AUDIT_KEYS = env.numbered_secrets("REFRAIN_AUDIT_KEYS", SECRET_KEY)
+# Days; 0 keeps it for good.
+REFRAIN_AUDIT_DAYS = env.integer("REFRAIN_AUDIT_DAYS", 400, minimum=0)
+# How many proxies of ours a request comes through: so many addresses of X-Forwarded-For, from its end, are believed.
+REFRAIN_PROXIES = env.integer("REFRAIN_PROXIES", 0, minimum=0, maximum=16)
+
 # --- Parts --------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "unfold",
@@ -300,6 +318,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "ttsproject.login.SecondFactorMiddleware",
     "axes.middleware.AxesMiddleware",
+    "ttsproject.auditing.OperatorAuditMiddleware",
 ]
 ROOT_URLCONF = "ttsproject.urls"
 WSGI_APPLICATION = "ttsproject.wsgi.application"

@@ -7,6 +7,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
 import tenants.api.schema  # noqa: F401 - tells the OpenAPI document how callers authenticate
+from synth.api.audit import AuditExport, AuditList
 from synth.api.batches import BatchArchive, BatchCancel, BatchDetail, Batches, BatchItems, BatchManifest
 from synth.api.cache import (
     CacheActionDetail,
@@ -90,6 +91,8 @@ urlpatterns = [
     path("v1/usage/quotas", Quotas.as_view(), name="usage-quotas"),
     path("v1/usage/totals", UsageTotals.as_view(), name="usage-totals"),
     path("v1/usage/days", UsageDays.as_view(), name="usage-days"),
+    path("v1/audit", AuditList.as_view(), name="audit"),
+    path("v1/audit/export", AuditExport.as_view(), name="audit-export"),
     path("v1/savings", SavingsReport.as_view(), name="savings"),
     path("v1/webhooks", Webhooks.as_view(), name="webhooks"),
     path("v1/webhooks/<str:webhook_id>", WebhookDetail.as_view(), name="webhook"),

@@ -1,5 +1,6 @@
 """The speech app's screens, one file each; Django's admin finds them here."""
 
+from synth.admin.audit import AuditChainAdmin, AuditEventAdmin, AuditFlagAdmin
 from synth.admin.batches import BatchAdmin
 from synth.admin.curation_actions import CurationActionAdmin
 from synth.admin.engine_cards import EngineCardAdmin
@@ -18,6 +19,9 @@ from synth.admin.webhook_deliveries import WebhookDeliveryAdmin, WebhookEventAdm
 from synth.admin.webhooks import WebhookEndpointAdmin
 
 __all__ = [
+    "AuditChainAdmin",
+    "AuditEventAdmin",
+    "AuditFlagAdmin",
     "BatchAdmin",
     "ClonedVoiceAdmin",
     "CurationActionAdmin",

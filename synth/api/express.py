@@ -25,6 +25,7 @@ from synth.service import Inquiry, Speech, Visit
 from synth.snapshot import Snapshot
 from synth.spec import SpeechRequest
 from tenants import last_used
+from tenants.addresses import client_address
 from tenants.context import new_request_id
 from tenants.keys import KeyRecord
 from tenants.limits import Admission
@@ -74,11 +75,12 @@ class Known:
 class Passage:
     """A request on its way to the view: what was found out so far, and what the view says when it has answered.
 
-    A refusal is for the view to raise, where it becomes an answer.
+    A refusal is for the view to raise, where it becomes an answer; `known` is what it was a refusal of.
     """
 
     admission: Admission = field(default_factory=Admission)
     refusal: Exception | None = None
+    known: Known | None = None
     answered: tuple[Visit, Inquiry, Answer] | None = None
 
 
@@ -114,7 +116,7 @@ class Express:
         self, environ: Environ, start_response: StartResponse, body: bytes, *, mark: bytes, known: Known | None
     ) -> Iterable[bytes]:
         passage = Passage()
-        answer = _hit(known, passage) if known else None
+        answer = _hit(known, passage, client_address(environ)) if known else None
         if answer is not None:
             start_response("200 OK", [*answer.headers.items()])
             return (answer.body,)
@@ -160,18 +162,24 @@ def _small_body(environ: Environ) -> bytes | None:
     return body
 
 
-def _hit(known: Known, passage: Passage) -> Answer | None:
+def _hit(known: Known, passage: Passage, address: str) -> Answer | None:
     """The answer, if this is a hit again. Else the passage holds what the cache and its limits said."""
     started = perf_counter()
     snapshot = known.snapshot()
     if snapshot is None or not wiring.snapshots().holds(snapshot) or not known.record.usable_at(timezone.now()):
         return None
     last_used.note(known.caller.key_id)
-    visit = Visit(caller=known.caller, snapshot=snapshot, admission=passage.admission, request_id=new_request_id())
+    visit = Visit(
+        caller=known.caller,
+        snapshot=snapshot,
+        admission=passage.admission,
+        request_id=new_request_id(),
+        address=address,
+    )
     try:
         spoken = service.recall(visit, known.inquiry)
     except Exception as error:  # noqa: BLE001 - the view raises it, where problems become answers
-        passage.refusal = error
+        passage.refusal, passage.known = error, known
         return None
     if spoken is None:
         return None

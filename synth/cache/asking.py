@@ -102,18 +102,22 @@ class Gate(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is looked up. `held_digest` names audio that the caller has already; `event` goes to the usage stream."""
+    """What is looked up. `held_digest` names audio that the caller has already; `event` goes to the usage stream, with
+
+    what the audit has to tell.
+    """
 
     retention: Retention
     want_audio: bool = False
     held_digest: str = ""
     event: bytes = b""
+    audit: bytes = b""
 
     def arguments(self, *, stream_length: int) -> list[bytes | str]:
         """As hit.lua takes them."""
         rule = self.retention
         ages = rule.max_age, rule.hot_max_age, rule.hot_hits, rule.hot_window, rule.stale
-        return [RULE_NUMBERS.pack(*ages, self.want_audio, stream_length), self.held_digest, self.event]
+        return [RULE_NUMBERS.pack(*ages, self.want_audio, stream_length), self.held_digest, self.event, self.audit]
 
 
 class Lookup(NamedTuple):

@@ -2,7 +2,7 @@
 -- KEYS: snapshot version, the tenant's account; to look up also: usage stream, entry, audio, and after them the entry and
 --   audio of the same as earlier versions of the model spoke it, the newest first
 -- ARGV: numbers of the request, its key's id; to look up also: numbers of that, the digest that the caller holds, what
---   the usage event tells of the request. Numbers come packed as doubles: to unpack them costs less than to send each.
+--   the usage event tells of the request, and what the audit's does beyond it. Numbers come packed as doubles: to unpack them costs less than to send each.
 -- Answers {status, microseconds until the tenant's and the key's bucket are full ('' without one), meta, age, audio, which
 --   entry it is, from 0}; and last, where there are quotas, a list of what is used of each.
 -- Status: hit, stale_hit (old, or an earlier model's, but served while it is made anew), miss, expired, admitted (nothing
@@ -199,7 +199,8 @@ if hot_hits > 0 then
 end
 count.hits = count.hits + 1
 keep(tonumber(account[5]) + 1)
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', max_events, '*', 'r', ARGV[5], 'd', entry[5] or '', 'o', status)
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', max_events, '*', 'r', ARGV[5], 'd', entry[5] or '', 'o', status,
+  'a', ARGV[6] or '', 'e', string.match(entry[1], '"id":"([^"]*)"') or '')
 local audio = false
 if want_audio == 1 and entry[3] ~= ARGV[4] then
   audio = redis.call('GET', KEYS[place + 1])

@@ -9,8 +9,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('synth', '0016_turns'),
-        ('tenants', '0005_quotas'),
+        ("synth", "0016_turns"),
+        ("tenants", "0005_quotas"),
     ]
 
     operations = [

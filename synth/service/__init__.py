@@ -3,6 +3,16 @@
 from synth.service.account import Account, account_of
 from synth.service.accounting import drain_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
+from synth.service.audit_proof import (
+    anchors_of,
+    ask_for_verification,
+    drop_old_audit,
+    verify_audit,
+    verify_chain,
+    verify_due,
+)
+from synth.service.audit_watch import watch_audit
+from synth.service.auditing import note_audit
 from synth.service.batches.intake import MOST_ITEMS, BatchOrder, create_batch
 from synth.service.batches.results import STATUSES, ItemResult, all_results, lines_of, results_of
 from synth.service.cancelling import cancel_action
@@ -16,6 +26,7 @@ from synth.service.missing import judge_misses
 from synth.service.object_audit import audit_objects
 from synth.service.object_sweep import sweep_objects
 from synth.service.objects import SealedObject, copy_intact
+from synth.service.operators import Act, begin_act, finish_act
 from synth.service.own_policies import delete_own_policy, make_own_policy, replace_own_policy
 from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
@@ -62,6 +73,7 @@ __all__ = [
     "MOST_ITEMS",
     "STATUSES",
     "Account",
+    "Act",
     "Actor",
     "BatchOrder",
     "Consent",
@@ -86,7 +98,10 @@ __all__ = [
     "VoiceOrder",
     "account_of",
     "all_results",
+    "anchors_of",
+    "ask_for_verification",
     "audit_objects",
+    "begin_act",
     "cancel",
     "cancel_action",
     "change_endpoint",
@@ -110,8 +125,10 @@ __all__ = [
     "drain_renderings",
     "drain_usage",
     "drain_voices",
+    "drop_old_audit",
     "enable_endpoint",
     "explain_request",
+    "finish_act",
     "heard_again",
     "in_state",
     "is_at_hand",
@@ -122,6 +139,7 @@ __all__ = [
     "lines_of",
     "made_anew",
     "make_own_policy",
+    "note_audit",
     "opening",
     "payload_of",
     "presented",
@@ -150,8 +168,12 @@ __all__ = [
     "undertake",
     "unfinished_of",
     "url_members",
+    "verify_audit",
+    "verify_chain",
+    "verify_due",
     "voice_url",
     "warm",
     "warn_of_quotas",
+    "watch_audit",
     "with_characters",
 ]

@@ -19,6 +19,8 @@ from redis import RedisError
 from synth import wiring
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
+from synth.service.audit_proof import anchor_heads
+from synth.service.auditing import append_gap, append_hits, drain_audit
 from synth.service.failures import count_failures
 from synth.service.quotas import give_back_failed
 from synth.spec import SpeechRequest
@@ -45,6 +47,8 @@ def drain_usage() -> None:
     try:
         account_jobs()
         _drain_streams()
+        drain_audit()
+        anchor_heads()
     finally:
         _draining.release()
 
@@ -130,7 +134,9 @@ def _drain_streams() -> None:
 def _drain(streams: UsageStreams, tenant: TenantRef) -> None:
     ends_at = time.monotonic() + DRAIN_SECONDS
     while (events := streams.read(tenant)) and time.monotonic() < ends_at:
-        write_usage([_of_event(tenant, event) for event in events])
+        with transaction.atomic():
+            write_usage([_of_event(tenant, event) for event in events])
+            append_hits(tenant, events)
         losses = streams.taken(tenant, events)
         if losses.count:
             _note_losses(streams, tenant, losses)
@@ -147,6 +153,7 @@ def _note_losses(streams: UsageStreams, tenant: TenantRef, losses: Losses) -> No
         count=losses.count,
     )
     correct_gap(row)
+    append_gap(tenant, losses, what="hits")
     streams.losses_told(tenant, losses)
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from synth import wiring
 from synth.cache.asking import SETTLED, Asked, Gate, Lookup, Status, Wanted
 from synth.cache.policy import Retention
-from synth.cache.usage_stream import Request
+from synth.cache.usage_stream import AuditPart, Request
 from synth.keys import Kind, redis_key
 from synth.models.prepared import prepared_rows
 from synth.service.accounting import today
@@ -21,6 +21,7 @@ from synth.service.quotas import asked_of, charge, counted, counts_to_begin, giv
 from synth.snapshot import Snapshot, load
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, Delivery
+from tenants.audit.keeping_text import kept_text
 from tenants.limits import Admission, Metered, RateLimited
 from tenants.models import Tenant
 from tenants.quotas import KEY, SPOKEN, TENANT, QuotaExceeded, QuotaState, exceeded
@@ -37,7 +38,8 @@ class StaleSnapshot(Exception):  # noqa: N818
 class Visit:
     """A request, by one snapshot of its tenant. The admission goes on when a later snapshot is asked.
 
-    `job_id` is that of the job which it becomes, where that must be the same each time that it is tried.
+    `job_id` is that of the job which it becomes, where that must be the same each time that it is tried. `address` is
+    where it comes from.
     """
 
     caller: Caller
@@ -45,6 +47,7 @@ class Visit:
     admission: Admission
     request_id: str
     job_id: UUID | None = None
+    address: str = ""
 
     def gate(self, owed: Mapping[str, int], asked: Asked | None = None) -> Gate:
         return Gate(
@@ -97,16 +100,22 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
-    """A request, and what a snapshot says of it: its rule, and the keys that may answer it, its own first."""
+    """A request, and what a snapshot says of it: its rule, and the keys that may answer it, its own first.
+
+    `kept_text` is what the audit keeps of its text, and how.
+    """
 
     request: SpeechRequest
     retention: Retention
     keys: tuple[str, ...]
+    kept_text: tuple[str, str] = ("", "")
 
     @classmethod
     def of(cls, request: SpeechRequest, snapshot: Snapshot) -> Self:
         retention = snapshot.retention_of(request.spec, request.category)
-        return cls(request=request, retention=retention, keys=snapshot.keys_of(request.spec, retention))
+        keys = snapshot.keys_of(request.spec, retention)
+        text = kept_text(snapshot.audit_text, snapshot.tenant.id, request.spec.text)
+        return cls(request=request, retention=retention, keys=keys, kept_text=text)
 
     @property
     def key(self) -> str:
@@ -239,6 +248,7 @@ def _wanted(visit: Visit, inquiry: Inquiry) -> Wanted:
         want_audio=want_audio,
         held_digest=_held(visit.snapshot.tenant, inquiry.keys) if want_audio else "",
         event=_event(visit, inquiry.request),
+        audit=AuditPart(visit.address, *inquiry.kept_text).packed(),
     )
 
 

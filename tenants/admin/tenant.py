@@ -24,15 +24,22 @@ from tenants.quota_use import used_in_days
 from tenants.quotas import NAMES, TENANT
 from tenants.sealing import platform_keys, set_encryption
 
+AUDIT_FIELDS = ["audit_text", "audit_days"]
 WORK_FIELDS = ["max_open_jobs", "max_running"]
 QUOTA_FIELDS = list(NAMES)
 RULE_FIELDS = ["max_own_rules", "max_own_ttl"]
+MOST = {
+    **dict.fromkeys(WORK_FIELDS, MAX_WORK),
+    "max_own_rules": MAX_OWN_RULES,
+    "max_own_ttl": MAX_OWN_TTL,
+    "audit_days": service.MAX_AUDIT_DAYS,
+}
 
 
 class TenantForm(LimitForm):
     class Meta:
         model = Tenant
-        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS, "encryption"]
+        fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS, "encryption", *AUDIT_FIELDS]
         help_texts = {
             "slug": _("Left empty for a new tenant, it is made from the name."),
             "rate_limit": _("Empty: the platform's limit. 0: no limit."),
@@ -42,6 +49,8 @@ class TenantForm(LimitForm):
             **dict.fromkeys(QUOTA_FIELDS, _("Empty: the platform's quota. 0: no quota.")),
             "max_own_rules": _("By the API, within these bounds. Empty: the platform's number. 0: none."),
             "max_own_ttl": _("A day is 86400. Empty: the platform's. 0: any, and rules that pin."),
+            "audit_text": _("How the audit keeps the texts that are spoken, from now on."),
+            "audit_days": _("Empty: the platform's days. 0: for good."),
             "max_running": _("By all engines together. Empty: the platform's limit. 0: any number."),
         }
 
@@ -49,13 +58,14 @@ class TenantForm(LimitForm):
         super().__init__(*args, **kwargs)
         if "slug" in self.fields:  # not where the page is only looked at
             self.fields["slug"].required = bool(self.instance.slug)
-        for name in self.fields.keys() & set(WORK_FIELDS):
-            self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
-        self.fields["max_own_rules"].validators.append(MaxValueValidator(MAX_OWN_RULES))
-        self.fields["max_own_ttl"].validators.append(MaxValueValidator(MAX_OWN_TTL))
+        for name in self.fields.keys() & set(MOST):
+            self.fields[name].validators.append(MaxValueValidator(MOST[name]))
+        for name in self.fields.keys() & {"encryption", "audit_text"}:
+            self.fields[name].required = False
 
-        if "encryption" in self.fields:
-            self.fields["encryption"].required = False
+    def clean_audit_text(self) -> str:
+        """Nothing said: as it was."""
+        return str(self.cleaned_data["audit_text"] or self.instance.audit_text)
 
     def clean_encryption(self) -> str:
         mode = str(self.cleaned_data["encryption"] or self.initial["encryption"])
@@ -72,7 +82,7 @@ class TenantAdmin(ServiceAdmin):
     ordering = ["name", "id"]  # said here, since a query that counts takes none from the model
     search_fields = ["name", "slug"]
     readonly_fields = ["quotas_used", "status", "snapshot_version", "created_at"]
-    fields = ["name", "slug", *LIMIT_FIELDS, *WORK_FIELDS, *QUOTA_FIELDS, *RULE_FIELDS, "encryption", *readonly_fields]
+    fields = [*TenantForm.Meta.fields, *readonly_fields]
     actions = ["suspend", "resume"]
     tenant_path = "pk"
 
@@ -105,6 +115,7 @@ class TenantAdmin(ServiceAdmin):
             max_open_jobs=asked["max_open_jobs"],
             max_running=asked["max_running"],
         )
+        tenant = service.keep_audit(tenant, text=asked["audit_text"], days=asked["audit_days"])
         tenant = service.limit_own_rules(tenant, **{name: asked[name] for name in RULE_FIELDS})
         quotas = {name: asked[name] for name in QUOTA_FIELDS if asked[name] is not None}
         return service.limit_quotas(tenant, **quotas) if quotas else tenant
@@ -123,6 +134,8 @@ class TenantAdmin(ServiceAdmin):
             service.limit_own_rules(obj, **{name: asked[name] for name in RULE_FIELDS})
         if asked["encryption"] != form.initial["encryption"]:
             set_encryption(obj, asked["encryption"])
+        if set(AUDIT_FIELDS) & set(form.changed_data):
+            service.keep_audit(obj, text=asked["audit_text"], days=asked["audit_days"])
 
     @display(
         description=_("status"),

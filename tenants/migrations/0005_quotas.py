@@ -32,7 +32,7 @@ def sum_up(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tenants', '0004_work_limits'),
+        ("tenants", "0004_work_limits"),
     ]
 
     operations = [

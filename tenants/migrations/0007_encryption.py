@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tenants', '0004_work_limits'),
+        ("tenants", "0006_audit"),
     ]
 
     operations = [

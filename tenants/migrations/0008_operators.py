@@ -8,8 +8,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
-        ('tenants', '0004_work_limits'),
+        ("tenants", "0007_encryption"),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [

@@ -14,7 +14,13 @@ class Tenant(RateColumns, QuotaColumns):
 
     `max_open_jobs` and `max_running` bound its queued and its running work: null takes the platform's default, 0 means
     no limit. `max_own_rules` and `max_own_ttl` bound the TTL rules that it makes itself (0: none, any).
+    `audit_days`: null takes the platform's default, 0 keeps the audit for good.
     """
+
+    class AuditText(models.TextChoices):
+        FULL = "full", _("in full")
+        HASH = "hash", _("as a hash")
+        NONE = "none", _("not at all")
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("active")
@@ -39,6 +45,10 @@ class Tenant(RateColumns, QuotaColumns):
     encryption = models.CharField(
         _("encryption"), max_length=8, choices=Encryption.choices, default=Encryption.NONE, db_default=Encryption.NONE
     )
+    audit_text = models.CharField(
+        _("text in the audit"), max_length=8, choices=AuditText.choices, default=AuditText.HASH, db_default="hash"
+    )
+    audit_days = models.PositiveIntegerField(_("days that the audit is kept"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

@@ -19,6 +19,7 @@ from tenants.encryption import own_key
 from tenants.models import ApiKey, OwnKey
 from tenants.scopes import (
     ALL,
+    AUDIT_READ,
     CACHE_READ,
     CACHE_WRITE,
     ENCRYPTION_READ,
@@ -120,6 +121,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/usage/quotas", "GET"): Case(SPEECH_READ),
     ("v1/usage/totals", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
+    ("v1/audit", "GET"): Case(AUDIT_READ),
+    ("v1/audit/export", "GET"): Case(AUDIT_READ),
 }
 # For everyone; and the admin, its second factor and `files/`, which have guards of their own.
 OTHERWISE_GUARDED = {

@@ -78,6 +78,8 @@ OPERATIONS = {
     ("/v1/usage/days", "get"): "getUsageByDay",
     ("/v1/usage/quotas", "get"): "getQuotas",
     ("/v1/usage/totals", "get"): "listUsageTotals",
+    ("/v1/audit", "get"): "listAudit",
+    ("/v1/audit/export", "get"): "exportAudit",
     ("/v1/savings", "get"): "getSavings",
 }
 

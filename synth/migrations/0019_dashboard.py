@@ -8,8 +8,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('synth', '0017_quotas'),
-        ('tenants', '0004_work_limits'),
+        ("synth", "0018_encryption"),
+        ("tenants", "0004_work_limits"),
     ]
 
     operations = [

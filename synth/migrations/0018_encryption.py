@@ -7,8 +7,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('synth', '0016_turns'),
-        ('tenants', '0007_encryption'),
+        ("synth", "0017_quotas"),
+        ("tenants", "0007_encryption"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('synth', '0016_turns'),
+        ("synth", "0020_entry_text_search"),
     ]
 
     operations = [

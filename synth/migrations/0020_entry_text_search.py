@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('synth', '0020_dashboard'),
+        ("synth", "0019_dashboard"),
     ]
 
     operations = [migrations.RunPython(create, drop)]
