@@ -41,7 +41,12 @@ class TenantForm(LimitForm):
         self.fields["slug"].required = bool(self.instance.slug)
         for name in WORK_FIELDS:
             self.fields[name].validators.append(MaxValueValidator(MAX_WORK))
+        self.fields["audit_text"].required = False
         self.fields["audit_days"].validators.append(MaxValueValidator(service.MAX_AUDIT_DAYS))
+
+    def clean_audit_text(self) -> str:
+        """Nothing said: as it was."""
+        return str(self.cleaned_data["audit_text"] or self.instance.audit_text)
 
 
 @admin.register(Tenant)

@@ -1,6 +1,7 @@
 """The rows of the scoreboard that have a command; a row is one file and a line here."""
 
 from tests.faults import (
+    audit_tampered,
     broker_away,
     broker_killed,
     cache_away,
@@ -41,6 +42,7 @@ ROWS: dict[str, Row] = {
         webhooks.ROW,
         forbidden_addresses.ROW,
         flood.ROW,
+        audit_tampered.ROW,
         chaos.ROW,
         soak.ROW,
     )
