@@ -115,7 +115,7 @@ def load(tenant_id: UUID) -> Snapshot | None:
 
 
 def _audit_text(tenant: Tenant) -> str:
-    """Texts of a tenant with a key of its own are kept nowhere in clear, nor as a hash that a guess could be held to."""
+    """Texts of a tenant with a key of its own are kept nowhere in clear, nor as a hash that a guess can be held to."""
     return Tenant.AuditText.NONE if tenant.encryption == Tenant.Encryption.OWN else tenant.audit_text
 
 

@@ -1,6 +1,7 @@
 """The rows of the scoreboard that have a command; a row is one file and a line here."""
 
 from tests.faults import (
+    audit_tampered,
     broker_away,
     broker_killed,
     cache_away,
@@ -45,6 +46,7 @@ ROWS: dict[str, Row] = {
         flood.ROW,
         overspent.ROW,
         drawn_requests.ROW,
+        audit_tampered.ROW,
         chaos.ROW,
         soak.ROW,
     )
