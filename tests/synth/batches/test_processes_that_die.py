@@ -11,7 +11,8 @@ import pytest
 from synth import service
 from synth.models import CurationAction, IdempotentRequest
 from synth.models.clock import database_now
-from synth.service import batches, idempotency
+from synth.service import idempotency
+from synth.service.batches.items import ItemReader
 from tests.synth.batches.conftest import Sender
 
 pytestmark = pytest.mark.django_db
@@ -22,14 +23,14 @@ BODY = json.dumps({"items": [{"text": f"Item {at}."} for at in range(3)]}).encod
 def leases_while_it_is_stored(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> list[timedelta]:
     """How long nobody else may store it: as an upload with a key was taken, and at each of its items."""
     found: list[timedelta] = []
-    read = batches.ItemReader.read
+    read = ItemReader.read
 
     def look(self: Any, item: Any) -> Any:
         found.append(IdempotentRequest.objects.get().lease_until - database_now())
         IdempotentRequest.objects.update(lease_until=database_now())
         return read(self, item)
 
-    monkeypatch.setattr(batches.ItemReader, "read", look)
+    monkeypatch.setattr(ItemReader, "read", look)
     assert sender.upload(BODY, **{"Idempotency-Key": "one"}).status_code == 202
     return found
 
