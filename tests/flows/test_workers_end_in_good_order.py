@@ -72,7 +72,7 @@ def test_a_message_of_another_version_is_thrown_away(running: Stack) -> None:
     (io,) = running.io_worker()
     running.engine_worker()
     running.wait_for_engines()
-    with Celery(broker=running.redis.url) as newer:
+    with Celery(broker=running.redis.url, set_as_current=False) as newer:
         newer.send_task("synth.of_tomorrow", queue="io")
     running.wait_until(lambda: "unregistered task" in io.output(), seconds=30, what="the message")
     crowd(running, [{"text": "One more.", "wait": 0}])
