@@ -91,7 +91,7 @@ class TenantAdmin(ServiceAdmin):
             service.limit_tenant(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
         if set(WORK_FIELDS) & set(form.changed_data):
             service.limit_work(obj, max_open_jobs=asked["max_open_jobs"], max_running=asked["max_running"])
-        if set(AUDIT_FIELDS) & set(form.changed_data):
+        if any(asked[name] != form.initial[name] for name in AUDIT_FIELDS):
             service.keep_audit(obj, text=asked["audit_text"], days=asked["audit_days"])
 
     @display(
