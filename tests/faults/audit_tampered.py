@@ -6,8 +6,8 @@ import re
 
 from tests.faults.scoreboard import Figures, MakeStack, Row
 
-# One chain for each, and one that nobody touches. Who cuts off or rewrites also sets right what he can reach, and the
-# one who rewrites has the key.
+# One chain for each, and one that nobody touches. Whoever cuts off or rewrites also sets right what he can reach, and
+# the one who rewrites has the key.
 NAMED = {
     "edited": r"altered: event {middle}\b",
     "deleted": r"missing: event {middle}\b",
