@@ -7,6 +7,7 @@ from django.db.models import signals
 class SynthConfig(AppConfig):
     name = "synth"
     verbose_name = "Speech"
+    changed_by = "operator"
 
     def ready(self) -> None:
         """Register the checks of settings, and tell Redis of every new snapshot version."""

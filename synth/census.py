@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError
-from django.db.models import Count, Min, Sum
+from django.db.models import Count, F, Min, Sum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from redis import RedisCluster, RedisError
@@ -22,6 +22,7 @@ from synth import engine_time, hits, metrics, wiring
 from synth.conf import conf
 from synth.engine_time import Use
 from synth.models import (
+    CurationAction,
     EngineCardRow,
     Entry,
     MissDay,
@@ -73,6 +74,7 @@ class Census(Collector):
             Part("queue", queue, every=5.0),
             Part("redis", redis, every=5.0),
             Part("webhooks", webhooks, every=5.0),
+            Part("batches", batches, every=5.0),
             Part("savings", Saving().told, every=5.0),
             Part("misses", misses, every=30.0),
             Part("engines", engines, every=30.0),
@@ -149,6 +151,17 @@ def _endpoints() -> Labelled:
     failing = enabled.filter(failing_since__isnull=False).count()
     disabled = rows.filter(disabled_reason__in=(WebhookEndpoint.Reason.GONE, WebhookEndpoint.Reason.FAILING))
     return {("well",): enabled.count() - failing, ("failing",): failing, ("given_up",): disabled.count()}
+
+
+def batches() -> Iterator[Metric]:
+    """Of all tenants; their sentences are counted in the queue."""
+    now, left = database_now(), F("matched") - F("refused") - F("done") - F("cached") - F("failed")
+    rows = CurationAction.objects.filter(kind=CurationAction.Kind.BATCH, state__in=(State.QUEUED, State.RUNNING))
+    found = rows.aggregate(count=Count("id"), since=Min("created_at"), left=Sum(left))
+    age = (now - (found["since"] or now)).total_seconds()
+    yield gauge("refrain_batches_open", "Batches that have not ended.", {(): found["count"]})
+    yield gauge("refrain_batches_oldest_seconds", "How long ago the oldest of them was sent.", {(): max(0.0, age)})
+    yield gauge("refrain_batches_items_left", "Their items that have not ended.", {(): max(0, found["left"] or 0)})
 
 
 def misses() -> Iterator[Metric]:

@@ -31,6 +31,7 @@ class Kind(StrEnum):
     AUDIO = "audio"  # its bytes, where they are few enough
     ACCOUNT = "account"  # the tenant's counters and the buckets of its rate limits
     HANDOVER = "handover"  # a fresh sentence on its way to the io worker, by its digest
+    CHARGE = "charge"  # that a job's characters were counted, or given back
     USAGE = "usage"  # the stream of what its hits used
     AUDIT = "audit"  # the stream of what else was asked and done
     AUDITED = "audited"  # its counters

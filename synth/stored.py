@@ -1,7 +1,8 @@
 """Finished audio: rows of it as the value that doors and cache share, and its name in storage."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from synth import codec
 from synth.audio.formats import get_format
 from synth.conf import conf
 from synth.keys import object_name, references_of, scoped
-from synth.models import Entry, Job
+from synth.models import Entry, Job, Rendering
 from synth.models.clock import database_now
 from synth.types import Manner, Spec, StoredAudio
 from tenants.ids import public_id
@@ -19,6 +20,7 @@ from tenants.types import TenantRef
 STORED_FORMAT = "flac"
 # The folder of a tenant's own voices.
 VOICES = "voices"
+VOICE_TYPE = "audio/flac"
 
 
 def of_entry(entry: Entry) -> StoredAudio:
@@ -31,6 +33,7 @@ def of_entry(entry: Entry) -> StoredAudio:
         duration=entry.duration,
         sample_rate=entry.sample_rate,
         made=entry.made_at.timestamp(),
+        sealed_by=entry.sealed_by,
     )
 
 
@@ -47,30 +50,42 @@ def of_job(job: Job) -> StoredAudio:
         duration=rendering.duration or 0.0,
         sample_rate=rendering.sample_rate or 0,
         made=rendering.ended_at.timestamp(),
+        sealed_by=rendering.spec["manner"].get("encryption_key_id") or "",
     )
 
 
 def audio_members(stored: StoredAudio) -> dict[str, Any]:
-    """What answers and events say of it. Duration is seconds, size bytes, sample rate Hz."""
+    """What answers and events say of it. Duration is seconds, size bytes, sample rate Hz.
+
+    Of a sealed sound nothing tells the digest: that would show who else has the same.
+    """
     return {
         "format": stored.format,
         "media_type": stored.media_type,
         "sample_rate": stored.sample_rate,
         "duration": round(stored.duration, 3),
         "size": stored.size,
-        "sha256": stored.digest,
+        "sha256": None if stored.sealed_by else stored.digest,
     }
 
 
-def audio_is_kept(job: Job) -> bool:
-    """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it."""
+def audio_is_kept(
+    job: Job, *, now: datetime | None = None, is_named: Callable[[Rendering], bool] | None = None
+) -> bool:
+    """Whether storage still has the audio of a succeeded job: for its time, and as long as an entry names it.
+
+    `now` and `is_named` are for callers that have asked the database for many at once.
+    """
     rendering = job.rendering
     if not rendering.digest:  # erased, as its voice was deleted
         return False
-    kept_until = (rendering.ended_at or database_now()) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
-    if kept_until > database_now():
-        return True
-    return Entry.objects.filter(tenant_id=job.tenant_id, digest=rendering.digest).exists()
+    now = now or database_now()
+    kept_until = (rendering.ended_at or now) + timedelta(seconds=max(conf().job_audio_ttl, conf().url_ttl))
+    return kept_until > now or (is_named or _is_named)(rendering)
+
+
+def _is_named(rendering: Rendering) -> bool:
+    return Entry.objects.filter(tenant_id=rendering.tenant_id, digest=rendering.digest).exists()
 
 
 def audio_object(tenant: TenantRef, digest: str, format_name: str) -> str:
@@ -99,7 +114,13 @@ def spec_columns(spec: Spec) -> dict[str, Any]:
         "text": spec.text,
         "spec": codec.to_json(replace(spec, text="")),
         "references": references_column(spec.manner),
+        "sealed_by": spec.manner.encryption_key_id or "",
     }
+
+
+def characters_of(entry: Entry) -> int:
+    """Of the text of a rendition, which is not in its row where the tenant's own key seals it."""
+    return int((entry.spec or {}).get("characters", len(entry.text)))
 
 
 def spec_of(entry: Entry) -> Spec:

@@ -61,7 +61,14 @@ def identify(record: keys.KeyRecord | None, token: str, *, now: datetime) -> Cal
     if not record.tenant_active:
         raise TenantSuspended
     tenant = TenantRef(record.tenant_id)
-    return Caller(tenant=tenant, key_id=record.id, scopes=record.scopes, limit=record.limit)
+    return Caller(
+        tenant=tenant,
+        key_id=record.id,
+        scopes=record.scopes,
+        limit=record.limit,
+        quotas=record.quotas,
+        max_open_jobs=record.max_open_jobs,
+    )
 
 
 def _tell_audit(record: keys.KeyRecord) -> None:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from tenants.quotas import NO_QUOTAS, Quotas
 from tenants.types import Limit
 
 PREFIX: Final = "rfr"
@@ -64,7 +65,7 @@ class MintedKey:
 class KeyRecord:
     """What is needed to judge a token: a row of keys as a value, for snapshots too.
 
-    `tenant_active` is False while the key's tenant is suspended; `limit` is the key's own.
+    `tenant_active` is False while the key's tenant is suspended; `limit` and `quotas` are the key's own.
     """
 
     id: UUID
@@ -77,6 +78,8 @@ class KeyRecord:
     revoked_at: datetime | None
     tenant_active: bool = True
     limit: Limit | None = None
+    quotas: Quotas = NO_QUOTAS
+    max_open_jobs: int = 0
 
     def usable_at(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

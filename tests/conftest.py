@@ -52,9 +52,9 @@ def _empty_redis(redis_server: RedisServer, _redis_client: Redis) -> None:
 @pytest.fixture(autouse=True)
 def _no_notes_from_other_tests() -> Iterator[None]:
     """Notes of a test are its own, and no thread writes them into the next one."""
-    from synth import engine_time, paces
+    from synth import engine_time, observed, paces
 
-    recorders = (engine_time._recorder, paces._recorder)
+    recorders = (engine_time._recorder, observed._recorder, paces._recorder)
     for recorder in recorders:
         recorder.interval = 3600
     paces.forget()

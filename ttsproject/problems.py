@@ -19,6 +19,7 @@ from tenants.context import deed, request_id
 from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.limits import RateLimited, header_fields
+from tenants.quotas import QuotaExceeded
 
 logger = logging.getLogger(__name__)
 
@@ -200,7 +201,7 @@ def _headers(problem: Problem) -> dict[str, str]:
         headers["WWW-Authenticate"] = CHALLENGE
     if problem.retry_after is not None:
         headers["Retry-After"] = str(max(1, ceil(problem.retry_after)))  # whole seconds; never too early
-    if isinstance(problem, RateLimited):
+    if isinstance(problem, RateLimited | QuotaExceeded):
         headers |= header_fields(problem.allowances)
     if isinstance(problem, Replayed):
         headers[REPLAYED] = "true"

@@ -10,6 +10,7 @@ from synth.admin.lexicon import LexiconWordAdmin
 from synth.admin.misses import MissDayAdmin, MissExampleAdmin
 from synth.admin.policies import PolicyAdmin
 from synth.admin.renderings import RenderingAdmin
+from synth.admin.rollups import FailureDayAdmin, LatencyDayAdmin, PhraseDayAdmin, SampleAdmin, UsageDayAdmin
 from synth.admin.savings import SavingsAdmin
 from synth.admin.syntheses import SynthesisAdmin
 from synth.admin.usage import UsageAdmin
@@ -26,15 +27,20 @@ __all__ = [
     "CurationActionAdmin",
     "EngineCardAdmin",
     "EntryAdmin",
+    "FailureDayAdmin",
     "JobAdmin",
+    "LatencyDayAdmin",
     "LexiconWordAdmin",
     "MissDayAdmin",
     "MissExampleAdmin",
+    "PhraseDayAdmin",
     "PolicyAdmin",
     "RenderingAdmin",
+    "SampleAdmin",
     "SavingsAdmin",
     "SynthesisAdmin",
     "UsageAdmin",
+    "UsageDayAdmin",
     "VoiceEventAdmin",
     "VoiceSettingsAdmin",
     "WebhookDeliveryAdmin",

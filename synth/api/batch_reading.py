@@ -23,7 +23,7 @@ from synth.api.csv_lines import NOT_IN_CELLS, line_of, read_columns
 from synth.api.json_members import Members, Unreadable
 from synth.conf import conf
 from synth.fields import Fields, refusal
-from synth.service.batch_items import ITEM_FIELDS, Item
+from synth.service.batches.items import ITEM_FIELDS, Item
 from tenants.errors import FieldProblem, UnsupportedMediaType
 from tenants.errors import untranslated as _
 
@@ -31,6 +31,7 @@ IN_MEMORY = 2**20
 CHUNK = 2**16
 # Of one item: more than any that could be good.
 MOST_ITEM = 2**20
+MOST_LINES = 1_000_000
 IN_JSON = frozenset({"metadata", "defaults"})
 BOM = b"\xef\xbb\xbf"
 CSV_FIELDS = ITEM_FIELDS - NOT_IN_CELLS
@@ -102,6 +103,7 @@ class JsonLinesUpload(Upload):
         line = 0
         while data := self.file.readline(MOST_ITEM):
             line += 1
+            _refuse_lines(line)
             if len(data) == MOST_ITEM and not data.endswith(b"\n"):
                 self._skip_line()
                 yield _unreadable(line, Unreadable(is_too_large=True))
@@ -125,6 +127,7 @@ class CsvUpload(Upload):
             columns = read_columns(next(rows, []), CSV_FIELDS)
             while True:
                 line = rows.line_num + 1
+                _refuse_lines(line)
                 lines.row_begins()
                 row = next(rows, None)
                 if row is None:
@@ -231,6 +234,13 @@ def _copy(source: Any, file: IO[bytes], limit: int, *, expected: int | None) -> 
         file.write(chunk)
     if expected is not None and total != expected:
         raise EOFError  # the connection broke: half a list is none
+
+
+def _refuse_lines(number: int) -> None:
+    """Empty ones too: nobody reads 64 MiB of them."""
+    if number > MOST_LINES:
+        message = _("The list has more than %(maximum)s lines.")
+        raise refusal("", "too_large", message, allowed={"maximum": MOST_LINES}, maximum=MOST_LINES)
 
 
 def _json_item(line: int, data: bytes) -> Item:

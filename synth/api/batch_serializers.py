@@ -5,7 +5,7 @@ from rest_framework import serializers
 from synth.api.serializers import AudioSerializer, Body, QueryString, SpeechRequestSerializer
 from synth.models.states import State
 from synth.service import MOST_ITEMS, STATUSES
-from synth.service.batch_items import MOST_CUSTOM_ID
+from synth.service.batches.items import MOST_CUSTOM_ID
 from synth.spec import MAX_METADATA
 
 # One whose items are still being stored is not told of.

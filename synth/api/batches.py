@@ -35,8 +35,8 @@ from synth.fields import Fields, refusal
 from synth.models import CurationAction
 from synth.models.states import OPEN
 from synth.service import BatchOrder
-from synth.service.batch_items import DEFAULT_FIELDS
-from synth.service.warming import LOADED_WITHIN
+from synth.service.batches.items import DEFAULT_FIELDS
+from synth.service.idempotency import GRACE, holding
 from synth.spec import MAX_CALLBACK, MAX_METADATA
 from tenants.authentication import caller_of
 from tenants.errors import NotFound
@@ -87,11 +87,13 @@ class Batches(APIView):
         def create(batch_id: UUID | None) -> Response:
             order = _order(upload.head(request.query_params.dict()))
             with closing(upload.items()) as items:
-                batch = service.create_batch(tenant, items, order=order, actor=actor, batch_id=batch_id)
+                batch = service.create_batch(
+                    tenant, holding(items, batch_id), order=order, actor=actor, batch_id=batch_id
+                )
             return Response(batch_body(batch, {}), status=202, headers={"Location": batch_path(batch)})
 
         with upload:
-            return carried_out_once(request, create, digest=upload.digest, lease=LOADED_WITHIN)
+            return carried_out_once(request, create, digest=upload.digest, lease=GRACE)
 
 
 class BatchDetail(APIView):

@@ -19,7 +19,7 @@ from weakref import ReferenceType, ref
 from cachetools import LRUCache
 from django.utils import timezone
 
-from synth import metrics, service, wiring
+from synth import metrics, observed, service, wiring
 from synth.api.answers import Answer, finished_answer
 from synth.service import Inquiry, Speech, Visit
 from synth.snapshot import Snapshot
@@ -38,6 +38,7 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 PATH = "/v1/speech"
 PASSAGE = "refrain.passage"
+ENCRYPTION_KEY = "HTTP_REFRAIN_ENCRYPTION_KEY"
 MAX_BODY = 4_096  # bytes; hits are short sentences
 MAX_REMEMBERED = 4_000
 # All that Django's answer depends on, but for the body.
@@ -152,7 +153,7 @@ class Express:
 
 def _small_body(environ: Environ) -> bytes | None:
     """The body of what may be a hit; None, with nothing read, for all else."""
-    if "HTTP_IDEMPOTENCY_KEY" in environ:
+    if "HTTP_IDEMPOTENCY_KEY" in environ or ENCRYPTION_KEY in environ:
         return None
     length = environ.get("CONTENT_LENGTH", "")
     if not length.isdecimal() or int(length) > MAX_BODY:
@@ -184,6 +185,7 @@ def _hit(known: Known, passage: Passage, address: str) -> Answer | None:
         return None
     answer = finished_answer(spoken, visit, known.inquiry.request)
     count_hit(spoken, known.inquiry.request, seconds=perf_counter() - started)
+    observed.note(known.caller.tenant, known.inquiry.key)
     answer.headers.update(known.headers)
     answer.headers.update({"Content-Length": str(len(answer.body)), "X-Request-Id": visit.request_id})
     return answer

@@ -1,15 +1,9 @@
-"""`Idempotency-Key`: read from the header, and the way of REST framework's views to carry a request out once.
-
-A view's `post` is decorated with `once`; one whose body is not read as a whole calls `carried_out_once` itself, with a
-digest of what it says.
-"""
+"""`Idempotency-Key`: read from the header, and the way of REST framework's views to carry a request out once."""
 
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from functools import wraps
 from hashlib import sha256
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -97,16 +91,6 @@ def carried_out_once(
         raise
     service.keep(begun, KeptAnswer(status=response.status_code, headers=_kept_headers(response), body=response.data))
     return response
-
-
-def once(post: Callable[..., Response]) -> Callable[..., Response]:
-    """Decorates the `post` of a view that takes a small body, and does no harm when a death has it done twice."""
-
-    @wraps(post)
-    def answer(view: Any, request: Request) -> Response:
-        return carried_out_once(request, lambda _id: post(view, request), digest=lambda: digest_of_body(request))
-
-    return answer
 
 
 def digest_of_body(request: Request) -> bytes:

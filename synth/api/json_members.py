@@ -17,8 +17,11 @@ from tenants.errors import untranslated as _
 
 CHUNK = 2**16
 NOT_VALID = _("The body is not valid JSON in UTF-8: %(reason)s.")
+TOO_MANY_MARKS = _("The body has more than %(maximum)s brackets, commas and strings.")
+# A full batch has 300 for each of its items. To step over 64 MiB of brackets would take minutes.
+MOST_MARKS = 3_000_000
 _OUTSIDE = re.compile(rb'["\[\]{},]')
-_IN_STRING = re.compile(rb'["\\]')
+_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Members:
         self._in_streamed = self._after_streamed = False
         self._is_first, self._has_bracket = True, False
         self._raw, self._is_too_large = bytearray(), False
+        self._marks = 0
         self.has_streamed = False
 
     def others(self) -> dict[str, Any]:
@@ -87,18 +91,27 @@ class Members:
 
     def _structure(self, chunk: bytes) -> Iterator[tuple[int, bytes]]:
         """Commas and brackets outside of strings, and where they are."""
-        at, self._in_escape = int(self._in_escape), False
-        while found := (_IN_STRING if self._in_string else _OUTSIDE).search(chunk, at):
+        at = self._behind_string(chunk, int(self._in_escape)) if self._in_string else 0
+        while found := _OUTSIDE.search(chunk, at):
             at = found.end()
-            if found[0] == b"\\":
-                self._in_escape = at == len(chunk)
-                at += 1
-            elif found[0] == b'"':
-                self._in_string = not self._in_string
+            self._marks += 1
+            if self._marks > MOST_MARKS:
+                raise refusal("", "too_large", TOO_MANY_MARKS, allowed={"maximum": MOST_MARKS}, maximum=MOST_MARKS)
+            if found[0] == b'"':
+                at = self._behind_string(chunk, at)
             elif self._depth == 0 and found[0] != b"{":
                 raise _not_valid("it is no object, or something follows it") if self._has_begun else _no_object()
             else:
                 yield found.start(), found[0]
+
+    def _behind_string(self, chunk: bytes, at: int) -> int:
+        """Where the string that goes on at this place ends. The next chunk may go on with it, or with its escape."""
+        found = _IN_STRING.match(chunk, at)
+        assert found is not None  # noqa: S101 - it matches nothing at all, too
+        end = found.end()
+        self._in_string = chunk[end : end + 1] != b'"'
+        self._in_escape = self._in_string and end < len(chunk)
+        return end + 1
 
     def _begins(self, byte: bytes, ahead: bytes) -> bool:
         """Whether this bracket is where pieces begin: that of the object itself, or of the streamed array."""

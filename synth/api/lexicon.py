@@ -1,6 +1,7 @@
 """The tenant's lexicon: how it wants words to be said."""
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -9,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from synth import selectors, service
-from synth.api.idempotent import IDEMPOTENCY, once
+from synth.api.idempotent import IDEMPOTENCY, carried_out_once, digest_of_body
 from synth.api.paging import ByOffset
 from synth.api.serializers import Body, PronunciationSerializer, refusals
 from synth.codec import utc
@@ -57,11 +58,14 @@ class Lexicon(APIView):
         request=WordRequestSerializer,
         responses={200: WordSerializer, 201: WordSerializer, **refusals(400, 401, 403, 409, 413, 415, 422)},
     )
-    @once
     def post(self, request: Request) -> Response:
         """Say how a word is to be said from now on; what you said of the same text and language before is forgotten."""
-        row, is_new = service.save_word(caller_of(request).tenant, _word_of(request.data))
-        return Response(_word_body(row), status=201 if is_new else 200)
+
+        def save(_id: UUID | None) -> Response:
+            row, is_new = service.save_word(caller_of(request).tenant, _word_of(request.data))
+            return Response(_word_body(row), status=201 if is_new else 200)
+
+        return carried_out_once(request, save, digest=lambda: digest_of_body(request))
 
 
 class LexiconWordDetail(APIView):

@@ -13,8 +13,9 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from synth import metrics, service, wiring
+from synth import metrics, observed, service, wiring
 from synth.api.answers import finished_answer, pending_answer
+from synth.api.encryption import key_of_speech
 from synth.api.express import Known, Passage, count_hit, passage_of
 from synth.api.jobs import SpeechCollection
 from synth.api.speech_once import Told, speak_once
@@ -28,6 +29,7 @@ from tenants.addresses import client_address
 from tenants.audit.events import KEY
 from tenants.authentication import bearer_token, identify
 from tenants.context import deed, request_id
+from tenants.encryption import EncryptionKeyRefused, EncryptionKeyRequired, EncryptionKeyUnexpected, SealingKey
 from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.limits import Admission
@@ -42,6 +44,19 @@ class NotJson(Problem):
     code = "bad_json"
     title = _("Unreadable body")
     detail = _("The body is not valid JSON in UTF-8: %(reason)s.")
+
+
+REFUSALS = (
+    Unauthenticated,
+    Forbidden,
+    NotJson,
+    UnsupportedMediaType,
+    InvalidSpeech,
+    ServiceUnavailable,
+    EncryptionKeyRequired,
+    EncryptionKeyRefused,
+    EncryptionKeyUnexpected,
+)
 
 
 @csrf_exempt
@@ -78,14 +93,16 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
         visit = None
         try:
             visit = _visit(snapshot, key, token, admission=passage.admission, address=address)
+            own_key = key_of_speech(request.META, visit.snapshot)
             payload = _payload(request) if payload is None else payload
-            speak = partial(_speak, payload=payload, passage=passage, started=started)
-            if "HTTP_IDEMPOTENCY_KEY" in request.META:
-                return speak_once(visit, request, payload, speak)
-            return speak(visit).response
+            speak = partial(_speak, payload=payload, passage=passage, own_key=own_key, started=started)
+            with service.presented(own_key):
+                if "HTTP_IDEMPOTENCY_KEY" in request.META:
+                    return speak_once(visit, request, payload, speak)
+                return speak(visit).response
         except StaleSnapshot:
             pass
-        except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
+        except REFUSALS:
             # A refusal out of memory counts only when the memory is right.
             if snapshot is None or service.is_fresh(snapshot, visit):
                 raise
@@ -123,8 +140,8 @@ def _payload(request: HttpRequest) -> Any:
         raise NotJson(params={"reason": str(error)}) from error
 
 
-def _speak(visit: Visit, *, payload: Any, passage: Passage, started: float) -> Told:
-    asked = read_request(payload, visit.snapshot, house=wiring.house())
+def _speak(visit: Visit, *, payload: Any, passage: Passage, own_key: SealingKey | None, started: float) -> Told:
+    asked = read_request(payload, visit.snapshot, house=wiring.house(), own_key=own_key.id if own_key else None)
     inquiry = Inquiry.of(asked, visit.snapshot)
     said = deed()
     said.characters, said.text = asked.characters, inquiry.kept_text
@@ -137,6 +154,7 @@ def _speak(visit: Visit, *, payload: Any, passage: Passage, started: float) -> T
     answer = finished_answer(spoken, visit, asked)
     if inquiry.uses_cache:
         passage.answered = visit, inquiry, answer
+    observed.note(visit.snapshot.tenant, inquiry.key)
     seconds = perf_counter() - started
     if spoken.from_cache:
         count_hit(spoken, asked, seconds=seconds)

@@ -22,9 +22,10 @@ from synth.api.webhooks import endpoint_of
 from synth.codec import utc
 from synth.models import DeliveryAttempt, WebhookDelivery
 from synth.models.states import State
+from tenants.authentication import caller_of
 from tenants.errors import NotFound
 from tenants.ids import public_id
-from tenants.scopes import WEBHOOKS_READ, WEBHOOKS_WRITE
+from tenants.scopes import SPEECH_READ, WEBHOOKS_READ, WEBHOOKS_WRITE
 
 # The latest ones: each replay adds a ladder of them.
 MOST_ATTEMPTS = 100
@@ -58,7 +59,8 @@ class WebhookDeliveryDetail(APIView):
     )
     def get(self, request: Request, webhook_id: str, delivery_id: str) -> Response:
         """Look at a delivery: every try with its answer, and what is sent."""
-        return Response(_detailed(_delivery_of(request, webhook_id, delivery_id)))
+        with_urls = SPEECH_READ in caller_of(request).scopes
+        return Response(_detailed(_delivery_of(request, webhook_id, delivery_id), with_urls=with_urls))
 
 
 class WebhookDeliveryReplay(APIView):
@@ -119,10 +121,10 @@ def _delivery_body(row: WebhookDelivery) -> dict[str, Any]:
     }
 
 
-def _detailed(row: WebhookDelivery) -> dict[str, Any]:
+def _detailed(row: WebhookDelivery, *, with_urls: bool) -> dict[str, Any]:
     latest = row.attempts.order_by("-number")[:MOST_ATTEMPTS]
     attempts = [_attempt_body(attempt) for attempt in reversed(list(latest))]
-    return _delivery_body(row) | {"attempts": attempts, "payload": service.payload_of(row.event)}
+    return _delivery_body(row) | {"attempts": attempts, "payload": service.payload_of(row.event, with_urls=with_urls)}
 
 
 def _attempt_body(row: DeliveryAttempt) -> dict[str, Any]:

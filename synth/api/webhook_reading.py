@@ -6,7 +6,7 @@ from typing import Any
 from synth.api.webhook_serializers import MOST_DESCRIPTION
 from synth.fields import Fields, moment_of
 from synth.service import EndpointOrder
-from synth.service.endpoints import CHOOSABLE, LONGEST_OVERLAP, OVERLAP
+from synth.service.webhooks.endpoints import CHOOSABLE, LONGEST_OVERLAP, OVERLAP
 from synth.webhooks.addresses import LONGEST_URL
 from tenants.errors import untranslated as _
 

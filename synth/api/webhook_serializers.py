@@ -8,7 +8,7 @@ from rest_framework import serializers
 from synth.api.serializers import Body, QueryString
 from synth.models import EventType
 from synth.models.states import State
-from synth.service.endpoints import CHOOSABLE, LONGEST_OVERLAP, MOST_SECRETS, OVERLAP
+from synth.service.webhooks.endpoints import CHOOSABLE, LONGEST_OVERLAP, MOST_SECRETS, OVERLAP
 from synth.webhooks.addresses import LONGEST_URL
 from tenants.ids import parse_id
 

@@ -32,7 +32,9 @@ class Webhooks(APIView):
     serializer_class = EndpointSerializer
     pagination_class = NewestFirst
 
-    @extend_schema(operation_id="listWebhooks", responses={200: EndpointSerializer(many=True), **refusals(401, 403)})
+    @extend_schema(
+        operation_id="listWebhooks", responses={200: EndpointSerializer(many=True), **refusals(401, 403, 404)}
+    )
     def get(self, request: Request) -> Response:
         """List your webhook endpoints, the newest first."""
         pages = NewestFirst()
@@ -130,7 +132,7 @@ class WebhookTest(APIView):
     @extend_schema(
         operation_id="testWebhook",
         request=None,
-        responses={202: EventSerializer, **refusals(400, 401, 403, 404, 409, 415, 422)},
+        responses={202: EventSerializer, **refusals(400, 401, 403, 404, 409, 415, 422, 429)},
     )
     def post(self, request: Request, webhook_id: str) -> Response:
         """Have a `webhook.test` sent. Its delivery is found by the `event_id` that is answered."""

@@ -27,11 +27,15 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """What a tenant has asked today, as the database knows: `day` is days since 1970."""
+    """What a tenant has asked today, as the database knows: `day` is days since 1970.
+
+    `counts` are those of quotas: name, characters, key, and when their day or month began (Unix milliseconds).
+    """
 
     day: int
     requests: int
     hits: int
+    counts: tuple[tuple[str, int, str, int], ...] = ()
 
 
 class Request(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from synth.engines._flags import flag
 from synth.engines._requests import file_digest
 from synth.errors import EngineUnavailable
 
@@ -19,8 +20,6 @@ _TOKENIZERS = {"CosyVoice": "v1", "CosyVoice2": "v2", "CosyVoice3": "v3"}
 _LANGUAGE_MODEL = "CosyVoice-BlankEN"
 SFT, INSTRUCT, CLONING = "sft", "instruct", "cloning"
 _VARIANTS = {"-sft": SFT, "-instruct": INSTRUCT}
-_YES = frozenset({"1", "true", "yes", "on"})
-_NO = frozenset({"", "0", "false", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ def place(options: Mapping[str, str]) -> Place:
         family=family,
         variant=_variant(options, model_dir) if family == "CosyVoice" else CLONING,
         device=_choice(options, "device", ("auto", "cpu", "cuda")),
-        fp16=_flag(options, "fp16"),
-        stream=_flag(options, "stream"),
+        fp16=flag(options, "fp16", variable="REFRAIN_COSYVOICE_FP16"),
+        stream=flag(options, "stream", variable="REFRAIN_COSYVOICE_STREAM"),
     )
 
 
@@ -122,10 +121,3 @@ def _choice(options: Mapping[str, str], name: str, known: tuple[str, ...]) -> st
     if value not in known:
         raise EngineUnavailable(f"REFRAIN_COSYVOICE_{name.upper()} must be one of {', '.join(known)}")
     return value
-
-
-def _flag(options: Mapping[str, str], name: str) -> bool:
-    value = options.get(name, "").strip().lower()
-    if value not in _YES | _NO:
-        raise EngineUnavailable(f"REFRAIN_COSYVOICE_{name.upper()} must be yes or no")
-    return value in _YES

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from synth.engines._flags import flag
 from synth.engines._indextts_release import MARK, TWO, TWO_AND_A_HALF, Release
 from synth.engines._requests import file_digest
 from synth.errors import EngineUnavailable
@@ -37,12 +38,16 @@ def places(options: Mapping[str, str]) -> Places:
     if not release.takes_aux_paths and aux != (model / "hf_cache").resolve():
         raise EngineUnavailable(f"IndexTTS {release.name} looks in hf_cache below its model directory alone")
     config = next((model / name for name in release.configs if (model / name).is_file()), model / release.configs[-1])
-    emotion = model / EMOTION_MODEL if options.get("emotion_text", "").lower() in {"1", "true", "yes", "on"} else None
+    emotion = model / EMOTION_MODEL if is_on(options, "emotion_text") else None
     found = Places(release, code, model, aux, config, emotion)
     missing = [file for file in _needed(found) if not file.exists()]
     if missing:
         raise EngineUnavailable(f"IndexTTS {release.name} lacks {', '.join(map(str, missing))}")
     return found
+
+
+def is_on(options: Mapping[str, str], name: str) -> bool:
+    return flag(options, name, variable=f"REFRAIN_INDEXTTS_{name.upper()}")
 
 
 def digest_of_weights(found: Places, digests: str = "") -> str:

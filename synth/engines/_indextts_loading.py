@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from synth.engines import _indextts_files as files
-from synth.engines._indextts_files import Places
+from synth.engines._indextts_files import Places, is_on
 from synth.engines._indextts_numbers import Numbers, Torch
 from synth.engines._indextts_release import Release
 from synth.engines._indextts_text import read_vocabulary
@@ -74,7 +74,7 @@ def load(options: Mapping[str, str], *, threads: int) -> Loaded:
         vocabulary=vocabulary,
         version=version,
         device=numbers.named(device),
-        reads_emotion=_is_on(options, "emotion_text"),
+        reads_emotion=is_on(options, "emotion_text"),
         voices_kept=int(options.get("voices_kept") or KEPT),
     )
 
@@ -123,10 +123,10 @@ def _construct(module: ModuleType, places: Places, options: Mapping[str, str]) -
     arguments: dict[str, Any] = {
         "cfg_path": str(places.config),
         "model_dir": str(places.model),
-        release.half: _is_on(options, "fp16"),
+        release.half: is_on(options, "fp16"),
         "device": options.get("device") or None,
-        "use_cuda_kernel": _is_on(options, "cuda_kernel"),
-        "use_qwen_emo": _is_on(options, "emotion_text"),
+        "use_cuda_kernel": is_on(options, "cuda_kernel"),
+        "use_qwen_emo": is_on(options, "emotion_text"),
     }
     if release.takes_aux_paths:
         arguments["aux_paths"] = {name: str(places.aux / file) for name, file in release.aux.items()}
@@ -210,7 +210,3 @@ def _hushed() -> Iterator[None]:
                 os.environ.pop("HF_HUB_CACHE", None)
             else:
                 os.environ["HF_HUB_CACHE"] = cache
-
-
-def _is_on(options: Mapping[str, str], name: str) -> bool:
-    return options.get(name, "").strip().lower() in {"1", "true", "yes", "on"}

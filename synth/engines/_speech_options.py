@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from synth.engines._flags import flag
 from synth.engines._speech_server import Patience
 from synth.errors import EngineUnavailable
 from synth.types import SpeedRange
@@ -55,7 +56,7 @@ def read_options(given: Mapping[str, str]) -> Options:
         speed=_speed(_text(given, "speed", "0.5-2.0")),
         sample_rate=int(_number(given, "sample_rate", 24_000)),
         form=_form(_text(given, "response_format", "wav")),
-        instructions=_text(given, "instructions") == "yes",
+        instructions=flag(given, "instructions", variable=variable("instructions")),
         extra=_extra(_text(given, "extra_body")),
         priority=int(_number(given, "priority", 40)),
         max_units=int(_number(given, "max_units", 400)),

@@ -3,11 +3,12 @@
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from synth.models.locks import held
 from synth.models.states import OPEN, State
 from tenants.ids import new_id, parse_id, public_id
 from tenants.models import Tenant
@@ -19,6 +20,7 @@ class ClonedVoice(models.Model):
     WAITING while the upload is being stored, then QUEUED for an io worker that decodes it. SUCCEEDED is ready; FAILED
     is refused, `error_code` and what follows it say why. CANCELED is deleted: the row goes once all that was made of it
     has gone. `same_as` names the voice that has this sound already. `attempt` fences the result.
+    `sealed_by` is the id of the key that its files are sealed with.
     """
 
     class Upload(models.TextChoices):
@@ -37,6 +39,7 @@ class ClonedVoice(models.Model):
     transcript = models.TextField(_("transcript"), blank=True, default="")
     fingerprint = models.CharField(_("fingerprint"), max_length=64, blank=True, default="")
     digest = models.CharField(_("digest"), max_length=64, blank=True, default="")
+    sealed_by = models.CharField(max_length=36, blank=True, default="", db_default="", editable=False)
     seconds = models.FloatField(_("seconds"), null=True)
     sample_rate = models.PositiveIntegerField(_("sample rate"), null=True)
     same_as = models.UUIDField(null=True)
@@ -101,17 +104,9 @@ class ClonedVoice(models.Model):
 
     @classmethod
     def hold(cls, tenant_id: UUID, fingerprints: set[str]) -> bool:
-        """Whether all of these are ready, and stay so until the end of the caller's transaction.
-
-        Others may hold them at the same time. On SQLite, whose transactions come one after the other, asking is enough.
-        """
+        """Whether all of these are ready, and stay so until the end of the caller's transaction."""
         rows = cls.ready(tenant_id, fingerprints).order_by().values_list("fingerprint", flat=True)
-        if connection.vendor != "postgresql":
-            return set(rows) == fingerprints
-        sql, parameters = rows.query.sql_with_params()
-        with connection.cursor() as cursor:
-            cursor.execute(f"{sql} FOR SHARE", parameters)
-            return {fingerprint for (fingerprint,) in cursor.fetchall()} == fingerprints
+        return held(rows, "SHARE") == fingerprints
 
 
 class VoiceEvent(models.Model):

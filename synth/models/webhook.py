@@ -4,21 +4,24 @@ An event is written in the transaction that ends the work; its deliveries are ro
 or a worker loses is found again.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from synth.models.locks import held
 from synth.models.states import OPEN, State
 from tenants.ids import new_id, public_id
 from tenants.models import Tenant
 
 
 class EventType(models.TextChoices):
-    """What a tenant can be told of: service/routing.py says who is told of which. TEST is sent by hand."""
+    """What a tenant can be told of: service/webhooks/routing.py says who is told of which. TEST is sent by hand."""
 
     SPEECH_SUCCEEDED = "speech.succeeded", _("speech succeeded")
     SPEECH_FAILED = "speech.failed", _("speech failed")
@@ -79,6 +82,13 @@ class WebhookEndpoint(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("whk", self.id)
+
+    @classmethod
+    def hold(cls, ids: Collection[UUID]) -> set[UUID]:
+        """Those of these that are there, and stay so until the end of the caller's transaction, which names them."""
+        if not ids:
+            return set()
+        return held(cls.objects.filter(id__in=ids).order_by("id").values_list("id", flat=True), "KEY SHARE")
 
     def signing_secrets(self, now: datetime) -> list[dict[str, Any]]:
         """Those of its sealed secrets that sign at this time, the newest first."""

@@ -1,11 +1,11 @@
 """Which deliveries are sent next: claims like those of `claim.py`, few at once for an endpoint, in order per subject.
 
 A claim's lease ends at `not_before` too, so that what is due has one mark, and one index. What becomes of a delivery
-is in `service/deliveries.py`.
+is in `service/webhooks/outcomes.py`.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 from uuid import UUID
@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from synth.models import DeliveryAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent
+from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.prepared import words
 from synth.models.states import OPEN, State
@@ -24,7 +24,14 @@ from synth.queue.claim import Worker
 AT_ONCE = 4
 # Who looks for work waits for what is due as soon as this: the sweeper rings every 3 s, and first pauses are short.
 SOON = timedelta(seconds=6)
-LOST = "sender_lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a process has taken up. `lost` was in the hands of one that did not live to note what came of it."""
+
+    to_send: list[WebhookDelivery] = field(default_factory=list)
+    lost: list[WebhookDelivery] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +57,14 @@ def deliveries_due(*, within: timedelta = SOON) -> bool:
     return WebhookEndpoint.objects.filter(Exists(mine)).exists()
 
 
-def claim_deliveries(worker: Worker, room: Room) -> list[WebhookDelivery]:
+def claim_deliveries(worker: Worker, room: Room) -> Claims:
     """As many as there is room for, fairly over the endpoints. Their events and endpoints are loaded.
 
-    Those of endpoints that are disabled are canceled meanwhile.
+    Those of endpoints that are disabled are canceled meanwhile. What was lost has had its try, and the caller notes
+    that: one whose sending kills its sender must not be sent for ever.
     """
     chosen = _choose(worker, room)
-    return _take(chosen, worker, room) if chosen else []
+    return _take(chosen, worker, room) if chosen else Claims()
 
 
 def fenced_delivery(claim: WebhookDelivery) -> QuerySet[WebhookDelivery]:
@@ -65,7 +73,7 @@ def fenced_delivery(claim: WebhookDelivery) -> QuerySet[WebhookDelivery]:
 
 
 def cancel_open(endpoints: Iterable[UUID]) -> int:
-    """What waits for these endpoints will not be sent; what is being sent ends as it may."""
+    """What waits for these endpoints will not be sent, and can be replayed; what is being sent ends as it may."""
     waiting = WebhookDelivery.objects.filter(endpoint_id__in=list(endpoints), state=State.QUEUED)
     return waiting.update(state=State.CANCELED, ended_at=database_now())
 
@@ -105,7 +113,7 @@ def _choose(worker: Worker, room: Room) -> list[UUID]:
 
 
 @transaction.atomic
-def _take(chosen: list[UUID], worker: Worker, room: Room) -> list[WebhookDelivery]:
+def _take(chosen: list[UUID], worker: Worker, room: Room) -> Claims:
     """Under the lock of each endpoint, so that two processes together send it no more than one may."""
     now = database_now()
     locked = WebhookEndpoint.objects.select_for_update(skip_locked=True, no_key=True).in_bulk(chosen)
@@ -120,8 +128,10 @@ def _take(chosen: list[UUID], worker: Worker, room: Room) -> list[WebhookDeliver
         most = AT_ONCE if endpoint.failing_since is None and endpoint.id in room.prompt else 1
         claimed += _next_of(endpoint, now, most=min(share, most - running.get(endpoint.id, 0)))
     cancel_open(each.id for each in locked.values() if each.status == WebhookEndpoint.Status.DISABLED)
-    _lease(claimed, worker, now)
-    return claimed
+    lost = [row for row in claimed if row.state == State.RUNNING]
+    to_send = [row for row in claimed if row.state != State.RUNNING]
+    _lease(to_send, worker, now)
+    return Claims(to_send, lost)
 
 
 def _next_of(endpoint: WebhookEndpoint, now: datetime, *, most: int) -> list[WebhookDelivery]:
@@ -133,18 +143,10 @@ def _next_of(endpoint: WebhookEndpoint, now: datetime, *, most: int) -> list[Web
 
 
 def _lease(rows: list[WebhookDelivery], worker: Worker, now: datetime) -> None:
-    """What was RUNNING already was sent perhaps, by a process that did not live to tell."""
     until = now + timedelta(seconds=worker.lease)
-    lost = [_lost_attempt(row, worker) for row in rows if row.state == State.RUNNING]
-    DeliveryAttempt.objects.bulk_create(lost, ignore_conflicts=True)
     changes = {"state": State.RUNNING, "worker": worker.name, "lease_until": until, "not_before": until}
     WebhookDelivery.objects.filter(id__in=[row.id for row in rows]).update(attempt=F("attempt") + 1, **changes)
     for row in rows:
         row.attempt += 1
         for name, value in changes.items():
             setattr(row, name, value)
-
-
-def _lost_attempt(row: WebhookDelivery, worker: Worker) -> DeliveryAttempt:
-    sent_at = row.not_before - timedelta(seconds=worker.lease)
-    return DeliveryAttempt(delivery=row, number=row.attempt, sent_at=sent_at, seconds=0.0, error=LOST)

@@ -1,30 +1,31 @@
 """Purges, refreshes, pins, warmings and batches as people order them, done in portions, told of by their row.
 
-Doors call `count_matching`, `curate`, `warm` and `cancel_action`; io workers call `drain_actions` when a bell rings.
+Doors call `count_matching`, `curate` and `warm`; io workers call `drain_actions` when a bell rings.
 """
 
 import logging
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 
 from synth import wiring
+from synth.conf import conf
 from synth.errors import ConfirmationRequired, TooManyActions, TooManyBatches
 from synth.fields import refusal
-from synth.models import CurationAction, CurationBlock, CurationLine, Entry
+from synth.models import CurationAction, Entry
 from synth.models.clock import database_now
+from synth.models.locks import one_at_a_time
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
-from synth.service.endings import cancel_job
 from synth.service.making import make_portion, next_entries
-from synth.service.progress import cancel_batch, end_action
-from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
+from synth.service.progress import end_action
+from synth.service.purging import CHUNK, extend_entries, follow_purges, going_along, purge_entries, touch_entries
+from synth.service.sealing import refuse_with_own_key
 from synth.service.selection import Selection
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _
@@ -37,9 +38,10 @@ Kind = CurationAction.Kind
 # Above this many entries the count must have been seen.
 CONFIRM_ABOVE = 100
 MOST_OPEN = 10
-LEASE = timedelta(seconds=30)
 BATCH_RETRY_AFTER = 30.0
 DRAIN_SECONDS = 10.0
+# Of these, for one action at a time.
+SLICE = 2.0
 DRAINED_AT_ONCE = 100
 
 
@@ -53,7 +55,8 @@ class Actor:
 
 
 def count_matching(kind: str, selection: Selection, *, tenant: TenantRef | None) -> int:
-    """How many entries an action would be about. Raises NotFound for an id that is not the tenant's."""
+    """How many entries an action would be about. Raises NotFound for an id that is not the tenant's, OffWithOwnKey."""
+    _refuse_what_needs_words(kind, selection, tenant)
     return _matching(kind, selection, tenant).count()
 
 
@@ -69,8 +72,9 @@ def curate(
     """Order an action; a small one is done when this returns. One with this id that is there already is the one.
 
     Raises NotFound, ConfirmationRequired when more match than `expected` and than need no confirmation,
-    and TooManyActions.
+    TooManyActions, and OffWithOwnKey.
     """
+    _refuse_what_needs_words(kind, selection, tenant)
     left = left_behind(action_id)
     if left is not None:
         return left
@@ -88,8 +92,16 @@ def curate(
     return action
 
 
+def _refuse_what_needs_words(kind: str, selection: Selection, tenant: TenantRef | None) -> None:
+    searches = selection.filter is not None and selection.filter.text_contains
+    if tenant is not None and (kind == Kind.REFRESH or searches):
+        refuse_with_own_key(tenant)
+
+
+@transaction.atomic
 def open_action(kind: str, *, tenant: TenantRef | None, actor: Actor, **columns: object) -> CurationAction:
     """The row of a new action. Raises TooManyActions, and TooManyBatches."""
+    one_at_a_time(f"actions of {tenant.id if tenant else 'operators'}")
     owner = Q(tenant_id=tenant.id) if tenant else Q(tenant=None)
     under_way = CurationAction.objects.filter(owner, state__in=OPEN)
     if kind == Kind.BATCH:
@@ -118,24 +130,6 @@ def left_behind(action_id: UUID | None) -> CurationAction | None:
     return CurationAction.objects.filter(id=action_id).first()
 
 
-def cancel_action(action: CurationAction) -> CurationAction:
-    """Do no more of it. What is done stays done; sounds that are being made for it alone are canceled."""
-    if action.kind == Kind.BATCH:
-        cancel_batch(action)
-        action.refresh_from_db()
-        return action
-    if end_action(action, State.CANCELED):
-        begun = CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.OPEN)
-        for tenant_id, job_id in begun.values_list("tenant_id", "job_id"):
-            if job_id is not None:
-                cancel_job(TenantRef(tenant_id), job_id)
-        unfinished = (CurationLine.Outcome.OPEN, CurationLine.Outcome.WAITING)
-        CurationBlock.objects.filter(action=action).delete()
-        CurationLine.objects.filter(action=action, outcome__in=unfinished).delete()
-    action.refresh_from_db()
-    return action
-
-
 def actions_wait() -> bool:
     """Whether the sweeper should ring."""
     return _claimable().exists()
@@ -154,7 +148,7 @@ def drain_actions() -> None:
         for action_id in list(_claimable().values_list("id", flat=True)[:DRAINED_AT_ONCE]):
             action = _claim(action_id)
             if action is not None:
-                busy = _worked_off(action, until=min(ends_at, time.monotonic() + 2.0)) or busy
+                busy = _worked_off(action, until=min(ends_at, time.monotonic() + SLICE)) or busy
     if busy:
         wiring.doorbell().ring_curation()
 
@@ -189,21 +183,22 @@ def _portion(action: CurationAction) -> bool:
 
 
 def _change_portion(action: CurationAction) -> bool:
-    """Purge, pin or unpin the next entries and move on, in one transaction: none is done twice, none is left out."""
+    """Change the next entries and move on, in one transaction: none is done twice, none is left out."""
     action.refresh_from_db()
     if action.state not in OPEN:
         return False
     found = next_entries(action, CHUNK)
     changes = [_Change(action.kind, TenantRef(tenant_id), ids) for tenant_id, ids in sorted(found.items())]
     ended = sum(len(change.ids) for change in changes) < CHUNK
-    moved: dict[str, Any] = {"cursor": max((max(change.ids) for change in changes), default=action.cursor)}
-    moved |= {"state": State.SUCCEEDED, "ended_at": database_now()} if ended else {"state": State.RUNNING}
+    cursor = max((max(change.ids) for change in changes), default=action.cursor)
     with transaction.atomic():
         here = CurationAction.objects.filter(id=action.id, state__in=OPEN, cursor=action.cursor)
-        if not here.update(**moved):  # canceled, or another worker was faster
+        if not here.update(cursor=cursor, state=State.RUNNING):  # canceled, or another worker was faster
             return True
         done = sum(change.make() for change in changes)
         CurationAction.objects.filter(id=action.id).update(done=F("done") + done)
+        if ended:
+            end_action(action, State.SUCCEEDED)
     for change in changes:
         follow_purges(change.tenant)
     return not ended
@@ -219,6 +214,8 @@ class _Change:
     def make(self) -> int:
         if self.kind == Kind.PURGE:
             return purge_entries(self.tenant, self.ids, self._along)
+        if self.kind == Kind.EXTEND:
+            return extend_entries(self.tenant, self.ids)
         return touch_entries(self.tenant, self.ids, pinned=self.kind == Kind.PIN)
 
 
@@ -244,6 +241,7 @@ def _claimable() -> QuerySet[CurationAction]:
 
 def _claim(action_id: UUID) -> CurationAction | None:
     """The action under a lease of ours; None when another worker has it, or it has ended."""
-    if not _claimable().filter(id=action_id).order_by().update(lease_until=database_now() + LEASE):
+    until = database_now() + timedelta(seconds=SLICE + conf().lease)
+    if not _claimable().filter(id=action_id).order_by().update(lease_until=until):
         return None
     return CurationAction.objects.exclude(state__in=ENDED).filter(id=action_id).first()

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from synth.errors import WorkError
 from synth.service import object_audit
-from synth.service.check import MOST_EXAMPLES, Check
+from synth.service.infrastructure import INFRASTRUCTURE
+from synth.service.inspection import MOST_EXAMPLES, Check
 from synth.service.object_audit import Differences
 from synth.service.overdue import OVERDUE
-from synth.service.parts import PARTS
 from synth.service.stuck import EVERY_MINUTE, EVERY_ROUND
 
 
@@ -38,7 +38,7 @@ def examine(*, repair: bool, deep: bool) -> Iterator[Finding]:
 
     `deep`: all objects, in place of the part of them that is the scheduler's turn.
     """
-    for check in (*PARTS, *EVERY_ROUND, *EVERY_MINUTE, *OVERDUE):
+    for check in (*INFRASTRUCTURE, *EVERY_ROUND, *EVERY_MINUTE, *OVERDUE):
         yield _look(check, repair=repair)
     parts = range(object_audit.PARTS) if deep else [object_audit.part_of_now()]
     yield from _compare(parts, repair=repair)

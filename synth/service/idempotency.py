@@ -5,10 +5,11 @@ request goes on with the same row, and so with the same id for what is made of i
 """
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, InterfaceError, transaction
@@ -27,10 +28,14 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 # What carrying a request out may take, beside the time that it waits for its work.
 GRACE = timedelta(seconds=30)
+# How often `holding` lengthens that.
+HOLD_EVERY = 5.0
 RETRY_AFTER = 1
 MAX_LOOKS = 4
 BATCH = 500
 BATCHES = 40
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +75,17 @@ def undertake(request: Repeatable, *, lease: timedelta = GRACE) -> Undertaking |
         if begun is not None:
             return begun
     raise _in_progress()
+
+
+def holding(items: Iterable[Item], undertaking_id: UUID | None) -> Iterator[Item]:
+    """These, one by one; while they are taken, for however long, nobody else may carry the request out."""
+    held_at = time.monotonic()
+    for item in items:
+        if undertaking_id is not None and time.monotonic() - held_at >= HOLD_EVERY:
+            held_at = time.monotonic()
+            open_row = IdempotentRequest.objects.filter(id=undertaking_id, status=None)
+            open_row.update(lease_until=database_now() + GRACE)
+        yield item
 
 
 def keep(undertaking: Undertaking, answer: KeptAnswer) -> None:

@@ -19,13 +19,12 @@ from synth import wiring
 from synth.audio.formats import format_names, get_format
 from synth.errors import ObjectMissing, WorkError
 from synth.keys import scoped
-from synth.models import ClonedVoice, DiscardedObject, Entry, RenderingPart
+from synth.models import ClonedVoice, DiscardedObject, Entry
 from synth.models.chunks import chunks
 from synth.models.clock import database_now
-from synth.models.states import OPEN
 from synth.service.catalogue import LONG_AGO
 from synth.service.endings import expire_entry
-from synth.service.object_sweep import discard
+from synth.service.object_sweep import being_joined, discard, named_by_entries
 from synth.storage.base import ListedObject
 from synth.stored import VOICES, audio_object
 from tenants.models import Tenant
@@ -180,11 +179,9 @@ def _without_row(tenant: TenantRef, chunk: Sequence[Object]) -> list[Object]:
 
 def _needed(tenant: TenantRef, digests: set[str]) -> set[str]:
     """Those that an entry, a note of their deletion, or open work names."""
-    named = Entry.objects.filter(tenant_id=tenant.id, digest__in=digests).values_list("digest", flat=True)
-    noted = DiscardedObject.objects.filter(tenant_id=tenant.id, digest__in=digests).values_list("digest", flat=True)
-    open_work = RenderingPart.objects.filter(rendering__tenant_id=tenant.id, rendering__state__in=OPEN)
-    joined = open_work.filter(digest__in=digests).values_list("digest", flat=True)
-    return {*named.order_by(), *noted.order_by(), *joined.order_by()}
+    noted = DiscardedObject.objects.filter(tenant_id=tenant.id, digest__in=digests).order_by()
+    named, joined = named_by_entries(tenant, digests), being_joined(tenant, digests)
+    return {*named, *noted.values_list("digest", flat=True), *joined}
 
 
 def _strays(tenant: TenantRef) -> list[str]:

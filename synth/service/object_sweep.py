@@ -8,8 +8,8 @@ at the same object either the worker comes first, and the note is gone, or the o
 
 import logging
 import time
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -37,7 +37,7 @@ LONGEST_RUN = 20.0
 
 def discard(tenant: TenantRef, objects: Iterable[tuple[str, str]]) -> None:
     """Note that an entry no longer names these (digest, format). Called in the transaction of that change."""
-    not_before = database_now() + timedelta(seconds=max(conf().url_ttl, conf().job_audio_ttl)) + MARGIN
+    not_before = kept_until()
     rows = [
         DiscardedObject(tenant_id=tenant.id, digest=digest, format=audio_format, not_before=not_before)
         for digest, audio_format in sorted(set(objects))
@@ -49,6 +49,11 @@ def discard(tenant: TenantRef, objects: Iterable[tuple[str, str]]) -> None:
         update_fields=["not_before"],
         batch_size=BATCH,
     )
+
+
+def kept_until() -> datetime:
+    """Until when what an entry stops naming now stays in storage."""
+    return database_now() + timedelta(seconds=max(conf().url_ttl, conf().job_audio_ttl)) + MARGIN
 
 
 def rescue(tenant: TenantRef, digest: str) -> None:
@@ -94,35 +99,39 @@ def delete_now(tenant: TenantRef, objects: Iterable[tuple[str, str]]) -> None:
             _sweep(note)
 
 
+def named_by_entries(tenant: TenantRef, digests: Collection[str]) -> set[str]:
+    """Those of these that are the sound of an entry."""
+    named = Entry.objects.filter(tenant_id=tenant.id, digest__in=digests)
+    return set(named.order_by().values_list("digest", flat=True))
+
+
+def being_joined(tenant: TenantRef, digests: Collection[str]) -> set[str]:
+    """Those of these that an open rendering is made of."""
+    parts = RenderingPart.objects.filter(rendering__tenant_id=tenant.id, rendering__state__in=OPEN)
+    return set(parts.filter(digest__in=digests).order_by().values_list("digest", flat=True))
+
+
 def _sweep(note: DiscardedObject) -> bool:
     until = database_now() + LEASE
     mine = DiscardedObject.objects.filter(id=note.id)
     if not mine.filter(_unleased(), not_before__lte=database_now()).update(deleting_until=until):
         return False
     mine = mine.filter(deleting_until=until)
-    if _is_needed(note):
+    tenant = TenantRef(note.tenant_id)
+    if named_by_entries(tenant, [note.digest]):
         mine.delete()  # an entry names it again; when that ends, it is noted anew
         return False
-    if _is_being_joined(note):
+    if being_joined(tenant, [note.digest]):
         mine.update(deleting_until=None, not_before=database_now() + MARGIN)
         return False
     try:
-        wiring.object_store().delete(audio_object(TenantRef(note.tenant_id), note.digest, note.format))
+        wiring.object_store().delete(audio_object(tenant, note.digest, note.format))
     except (WorkError, LookupError) as error:
         logger.warning("object %s is not deleted yet: %s", note.digest[:12], error)
         mine.update(deleting_until=None, not_before=database_now() + MARGIN)
         return False
     mine.delete()
     return True
-
-
-def _is_needed(note: DiscardedObject) -> bool:
-    return Entry.objects.filter(tenant_id=note.tenant_id, digest=note.digest).exists()
-
-
-def _is_being_joined(note: DiscardedObject) -> bool:
-    parts = RenderingPart.objects.filter(rendering__tenant_id=note.tenant_id, rendering__state__in=OPEN)
-    return parts.filter(digest=note.digest).exists()
 
 
 @prepared_rows

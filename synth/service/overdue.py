@@ -12,7 +12,7 @@ from synth.models.clock import database_now
 from synth.models.states import OPEN, State
 from synth.queue.claim import ERASABLE, claimable
 from synth.service.accounting import account_jobs
-from synth.service.check import Check
+from synth.service.inspection import Check
 from synth.service.object_sweep import sweep_objects
 
 LONG = timedelta(minutes=1)
@@ -75,6 +75,16 @@ def _ring_engines() -> None:
 NO_WORKER = "Is a worker for it running? An engine's is started with REFRAIN_ENGINES, an io worker with --queues io."
 
 
+def _worker_is_gone(name: str, machine: type[Model], ring: Callable[[], object]) -> Check:
+    return Check(
+        name=f"{name} whose worker is gone",
+        says="Their lease ran out over a minute ago.",
+        find=_lapsed(machine),
+        repair=ring,
+        advice=NO_WORKER,
+    )
+
+
 OVERDUE = (
     Check(
         name="sentences that nobody speaks",
@@ -90,34 +100,10 @@ OVERDUE = (
         repair=lambda: wiring.doorbell().ring_io(),
         advice=NO_WORKER,
     ),
-    Check(
-        name="sentences whose worker is gone",
-        says="Their lease ran out over a minute ago.",
-        find=_lapsed(Synthesis),
-        repair=_ring_engines,
-        advice=NO_WORKER,
-    ),
-    Check(
-        name="renderings whose worker is gone",
-        says="Their lease ran out over a minute ago.",
-        find=_lapsed(Rendering),
-        repair=lambda: wiring.doorbell().ring_io(),
-        advice=NO_WORKER,
-    ),
-    Check(
-        name="voices whose worker is gone",
-        says="Their lease ran out over a minute ago.",
-        find=_lapsed(ClonedVoice),
-        repair=lambda: wiring.doorbell().ring_voices(),
-        advice=NO_WORKER,
-    ),
-    Check(
-        name="deliveries whose worker is gone",
-        says="Their lease ran out over a minute ago.",
-        find=_lapsed(WebhookDelivery),
-        repair=lambda: wiring.doorbell().ring_webhooks(),
-        advice=NO_WORKER,
-    ),
+    _worker_is_gone("sentences", Synthesis, _ring_engines),
+    _worker_is_gone("renderings", Rendering, lambda: wiring.doorbell().ring_io()),
+    _worker_is_gone("voices", ClonedVoice, lambda: wiring.doorbell().ring_voices()),
+    _worker_is_gone("deliveries", WebhookDelivery, lambda: wiring.doorbell().ring_webhooks()),
     Check(
         name="events without deliveries",
         says="They are noted for over a minute, and nobody has sent them off.",

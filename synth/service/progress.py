@@ -1,6 +1,6 @@
 """Counts the lines of an action as they end, and ends the action with the last of them.
 
-Called by `making.py`, which works lines off, and by `curation.py`, which cancels.
+Called by `making.py`, which works lines off, and by `cancelling.py`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,11 +10,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, F
 
-from synth.models import CurationAction, CurationLine, EventType, Job, Rendering
+from synth.models import CurationAction, CurationLine, EventType, Job
 from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
-from synth.service.endings import cancel_job
-from synth.service.events import note_event
+from synth.service.webhooks.events import note_event
 from tenants.types import TenantRef
 
 Kind = CurationAction.Kind
@@ -58,30 +57,6 @@ def end_action(action: CurationAction, state: State) -> bool:
     elif action.kind in REFRESHING and action.tenant_id is not None:  # an operator's is over all tenants
         _note_refresh(action)
     return True
-
-
-@transaction.atomic
-def cancel_batch(batch: CurationAction) -> None:
-    """Begin no more of it and detach what is under way. What is done stays done.
-
-    Lines are locked before the action, as by whoever counts one; and all of them, so that none can be begun meanwhile.
-    """
-    if not CurationAction.objects.filter(id=batch.id, state__in=(State.QUEUED, State.RUNNING)).exists():
-        return
-    lines = CurationLine.objects.filter(action=batch)
-    lines.filter(outcome=Outcome.WAITING).update(outcome=Outcome.CANCELED)
-    begun = list(lines.filter(outcome=Outcome.OPEN).order_by("number").select_for_update())
-    # All of their renderings at first, in the order of everybody else: not in that of the lines.
-    jobs = Job.objects.filter(id__in=[line.job_id for line in begun if line.job_id])
-    renderings = Rendering.objects.select_for_update().filter(id__in=jobs.values("rendering_id"))
-    list(renderings.order_by("id").values_list("id", flat=True))
-    for line in begun:
-        job = cancel_job(TenantRef(line.tenant_id), line.job_id) if line.job_id else None
-        if job is None:  # its worker will find it canceled, and cancel the job
-            end_line(batch, line, Outcome.CANCELED)
-        else:
-            end_line_as(batch, line, job)
-    end_action(batch, State.CANCELED)
 
 
 def counts_of(batch: CurationAction, unfinished: Mapping[str, int]) -> dict[str, int]:

@@ -41,7 +41,7 @@ def _is_erased(tenant: TenantRef, stored: StoredAudio) -> bool:
 def _there(caller: Caller, stored: StoredAudio, *, with_bytes: bool) -> tuple[StoredAudio, bytes | None]:
     try:
         if with_bytes:
-            return stored, read_intact(caller.tenant, stored.digest, stored.format)
+            return stored, read_intact(caller.tenant, stored)
         hold(caller.tenant, stored.digest)
         wiring.object_store().head(audio_object(caller.tenant, stored.digest, stored.format))
     except StorageUnavailable as error:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from synth import cards, wiring
 from synth.models import (
+    ClonedVoice,
     CurationAction,
     CurationBlock,
     CurationLine,
@@ -27,13 +28,13 @@ from synth.models.clock import database_now
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import claimable
 from synth.queue.wakeup import announce
-from synth.service.check import Check
-from synth.service.endings import Failure, cancel_forsaken, cancel_job, cancel_unneeded, fail_renderings, hand_on
-from synth.service.speech_events import KINDS, tell_of
+from synth.service.cancelling import end_lines
+from synth.service.endings import Failure, cancel_forsaken, cancel_unneeded, fail_renderings, hand_on
+from synth.service.inspection import Check
 from synth.service.voices import give_up_unstored, unstored
 from synth.service.warming import fail_unloaded, unloaded
+from synth.service.webhooks.ended_jobs import KINDS, tell_of
 from tenants.ids import public_id
-from tenants.types import TenantRef
 
 # Each is far above what it takes in good order: those who are at it right now must not be disturbed.
 STUCK_AFTER = timedelta(seconds=10)
@@ -166,15 +167,11 @@ def _lines_of_ended() -> QuerySet[CurationLine]:
 
 
 def _end_lines_of_ended() -> None:
-    """As the cancelling of their action would have done it, had its process not died."""
-    for line in _lines_of_ended().select_related("action")[:BATCH]:
-        if line.job_id is not None:
-            cancel_job(TenantRef(line.tenant_id), line.job_id)
-        mine = CurationLine.objects.filter(id=line.id, outcome__in=LINES_OVER)
-        if line.action.kind == CurationAction.Kind.BATCH:
-            mine.update(outcome=CurationLine.Outcome.CANCELED)
-        else:
-            mine.delete()
+    """Those that were begun, or made of a list, at the moment when their action was canceled."""
+    with_lines = {line.action for line in _lines_of_ended().select_related("action")[:BATCH]}
+    for action in sorted(with_lines, key=lambda action: action.id):
+        with transaction.atomic():
+            end_lines(action)
     over = CurationBlock.objects.filter(action__state__in=ENDED)
     CurationBlock.objects.filter(id__in=list(over.order_by().values_list("id", flat=True)[:BATCH])).delete()
 
@@ -185,8 +182,9 @@ def _end_lines_of_ended() -> None:
 def _not_answered() -> QuerySet[IdempotentRequest]:
     """But those that have left something: it bears their id, by which an equal request finds it for a day."""
     old = IdempotentRequest.objects.filter(status=None, lease_until__lt=database_now() - LEFT_AFTER)
-    left = (Job.objects.filter(id=OuterRef("id")), CurationAction.objects.filter(id=OuterRef("id")))
-    return old.filter(*(~Exists(rows) for rows in left)).order_by("created_at")
+    left = (Job, CurationAction, ClonedVoice)
+    named = (rows._default_manager.filter(id=OuterRef("id")) for rows in left)  # noqa: SLF001
+    return old.filter(*(~Exists(rows) for rows in named)).order_by("created_at")
 
 
 def _forget_not_answered() -> None:

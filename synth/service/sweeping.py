@@ -12,8 +12,8 @@ from synth.keys import SWEPT
 from synth.models.clock import database_now
 from synth.queue.claim import open_engines, renderings_wait, voices_wait
 from synth.queue.deliveries import deliveries_due
-from synth.service.check import Check
 from synth.service.curation import actions_wait
+from synth.service.inspection import Check
 from synth.service.model_change import follow_model_changes
 from synth.service.purging import follow_recent_purges
 from synth.service.stuck import EVERY_ROUND

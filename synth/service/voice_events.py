@@ -4,7 +4,7 @@ from typing import Any
 
 from synth.models import ClonedVoice, EventType, VoiceEvent
 from synth.service.curation import Actor
-from synth.service.events import note_event
+from synth.service.webhooks.events import note_event
 from tenants.types import TenantRef
 
 

@@ -1,4 +1,4 @@
-"""Sends webhooks over HTTP, many at once, to addresses that the policy allows; service/sending.py calls it.
+"""Sends webhooks over HTTP, many at once, to addresses that the policy allows; service/webhooks/sending.py calls it.
 
 A name is looked up once for each sending, all its addresses are checked, and one of those is connected to. No redirect
 is followed, no proxy asked, no connection used twice, and one deadline holds over all of it.
@@ -20,20 +20,16 @@ from typing import Self
 
 import anyio
 import anyio.from_thread
-import anyio.to_thread
 import httpcore
 
 from synth.webhooks.addresses import Address, ForbiddenAddress, Policy, Target
+from synth.webhooks.names import LookUp, Names, look_up
 
 USER_AGENT = "Refrain-Webhooks/1"
 MOST_READ = 1024
 # Seconds for one address of several, so that a dead one leaves time for the next.
 CONNECT_SECONDS = 5.0
 MOST_ADDRESSES = 4
-# Threads: a look-up cannot be stopped, and one that hangs takes its own for half a minute.
-MOST_LOOKUPS = 256
-
-LookUp = Callable[[str, int], Sequence[Address]]
 
 ADDRESS_FORBIDDEN = "address_forbidden"
 DNS_FAILED = "dns_failed"
@@ -63,12 +59,6 @@ class Answer:
     seconds: float
 
 
-def look_up(host: str, port: int) -> list[Address]:
-    """All addresses of a name, in the order in which the system prefers them."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return list(dict.fromkeys(ip_address(endpoint[0]) for *_, endpoint in found))
-
-
 class Sender:
     """Use it as a context manager: it has a thread with an event loop. What is still under way at the end is cancelled.
 
@@ -78,9 +68,8 @@ class Sender:
     def __init__(
         self, policy: Policy, timeout: float = 15.0, *, look_up: LookUp = look_up, tls: ssl.SSLContext | None = None
     ) -> None:
-        self._policy, self._timeout, self._look_up = policy, timeout, look_up
+        self._policy, self._timeout, self._names = policy, timeout, Names(look_up)
         self._tls = tls or _default_trust()
-        self._lookups = anyio.CapacityLimiter(MOST_LOOKUPS)
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -126,9 +115,7 @@ class Sender:
         try:
             return [ip_address(host)]
         except ValueError:
-            return await anyio.to_thread.run_sync(
-                self._look_up, host, port, abandon_on_cancel=True, limiter=self._lookups
-            )
+            return await self._names.addresses(host, port)
 
 
 def _default_trust() -> ssl.SSLContext:

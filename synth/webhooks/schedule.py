@@ -1,4 +1,4 @@
-"""When a webhook that failed is sent again. Called by service/deliveries.py, which keeps the time in the row."""
+"""When a webhook that failed is sent again. Called by service/webhooks/outcomes.py, which keeps the time in the row."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,6 +1,6 @@
 """Signs webhooks by the Standard Webhooks specification, and seals the secrets that sign them for the database.
 
-Called by service/endpoints.py, which makes secrets, and service/payloads.py, which signs.
+Called by service/webhooks/endpoints.py, which makes secrets, and service/webhooks/payloads.py, which signs.
 """
 
 import secrets as randomness

@@ -39,7 +39,7 @@ def unguard(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tenants', '0004_work_limits'),
+        ("tenants", "0005_quotas"),
     ]
 
     operations = [

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from synth.models import CurationAction, CurationBlock, LexiconWord
+from synth import wiring
+from synth.models import ClonedVoice, CurationAction, CurationBlock, LexiconWord, Policy
+from synth.stored import upload_object
+from tenants.models import OwnKey
 from tests.api.caller import Caller, problem
 from tests.api.repeating import KEY, TEXT, die_before_the_answer_is_kept, told_before
 from tests.recordings import recording
@@ -22,6 +25,8 @@ DOORS = [
     ("/v1/cache/warmings", {"lines": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/batches", {"items": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/lexicon", {"text": "SQL", "alias": "sequel"}, 201, LexiconWord),
+    ("/v1/policies", {"category": "news", "max_age": 60}, 201, Policy),
+    ("/v1/encryption-keys", {"key": f"{'A' * 43}="}, 201, OwnKey),
 ]
 
 
@@ -105,3 +110,22 @@ def test_an_upload_is_the_same_whatever_its_boundary(owner: Caller) -> None:
     assert again.json() == first.json()
     assert upload(owner, "aaa", recording(2)).status_code == 422
     assert upload(owner, "aaa", recording(1), name="other").status_code == 422
+
+
+@pytest.mark.parametrize("died", ["queued", "waiting"])
+def test_a_dead_process_leaves_no_second_upload(owner: Caller, monkeypatch: pytest.MonkeyPatch, died: str) -> None:
+    """It died when all was done but the answer, or before its file was stored."""
+    first = die_before_the_answer_is_kept(monkeypatch, lambda: upload(owner, "aaa", recording(1)))
+    ClonedVoice.objects.update(state=died)
+    again = upload(owner, "aaa", recording(1))
+    assert (again.status_code, again.json()["id"], told_before(again)) == (202, first.json()["id"], False)
+    row = ClonedVoice.objects.get()
+    assert row.state == "queued"
+    assert wiring.object_store().get(upload_object(owner.member.ref, row.id)) == recording(1)
+
+
+def test_an_upload_that_was_deleted_meanwhile_is_taken_in_anew(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = die_before_the_answer_is_kept(monkeypatch, lambda: upload(owner, "aaa", recording(1)))
+    assert owner.delete(first.json()["href"]).status_code == 204
+    assert upload(owner, "aaa", recording(1)).status_code == 202
+    assert ClonedVoice.objects.exclude(state="canceled").get().state == "queued"

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from synth.models import WebhookDelivery
+from synth.models import WebhookDelivery, WebhookEvent
+from tenants import service as tenants_service
+from tenants.scopes import WEBHOOKS_READ
 from tests.api.caller import Caller, problem, refused_fields
 from tests.deliveries import deliver, endpoint
+from tests.synth.admin.rows import ENGLISH, make_work
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +49,18 @@ def test_a_delivery_shows_its_tries_and_what_is_sent(owner: Caller) -> None:
         "created_at": told["payload"]["created_at"],
         "data": {"id": row.subject, "name": "anna"},
     }
+
+
+def test_a_key_that_may_not_hear_speech_is_shown_no_url_of_it(owner: Caller) -> None:
+    work = make_work(owner.member.tenant, ENGLISH)
+    row = deliver(owner.member, type="speech.succeeded")
+    WebhookEvent.objects.filter(id=row.event_id).update(subject=work.job.public_id)
+    _key, token = tenants_service.issue_key(owner.member.tenant, "webhooks alone", {WEBHOOKS_READ})
+    shown = [owner.get(address_of(row)), owner.get(address_of(row), authorization=f"Bearer {token}")]
+    full, without = (answer.json()["payload"]["data"]["audio"] for answer in shown)
+    assert full.pop("url").startswith("http")
+    assert full.pop("url_expires_at")
+    assert without == full
 
 
 def test_one_that_has_ended_has_no_next_try(owner: Caller) -> None:

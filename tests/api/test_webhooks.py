@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from synth import wiring
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
-from synth.service import endpoints
-from synth.service.payloads import opened_secrets
+from synth.service.webhooks import endpoints
+from synth.service.webhooks.payloads import opened_secrets
 from tests.api.caller import Caller, problem, refused_fields
 from tests.deliveries import URL, deliver, endpoint
 
@@ -255,6 +255,17 @@ def test_a_test_is_for_one_endpoint_alone(owner: Caller) -> None:
     assert owner.get(answer["Location"]).json()["results"] == []  # no worker runs
     order(owner, f"{told['href']}/test")
     assert WebhookEvent.objects.count() == 2
+
+
+def test_ten_tests_a_minute(owner: Caller) -> None:
+    first, other = create(owner).json(), create(owner).json()
+    assert [order(owner, f"{first['href']}/test").status_code for _ in range(10)] == [202] * 10
+    refused = order(owner, f"{first['href']}/test")
+    assert (problem(refused)["code"], refused.status_code) == ("too_many_tests", 429)
+    assert 0 < int(refused["Retry-After"]) <= 60
+    assert order(owner, f"{other['href']}/test").status_code == 202
+    WebhookEvent.objects.update(created_at=timezone.now() - timedelta(seconds=61))
+    assert order(owner, f"{first['href']}/test").status_code == 202
 
 
 def test_nothing_is_sent_to_one_that_is_disabled(owner: Caller) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
@@ -27,10 +27,15 @@ class Answer:
     status: int
     body: dict[str, Any]
     seconds: float
+    retry_after: str | None = None
 
     @property
     def sha256(self) -> str:
         return str(self.body.get("sha256"))
+
+
+def apis_of(stack: Stack) -> list[Child]:
+    return [child for child in stack.children if child.port]
 
 
 def crowd(
@@ -41,7 +46,7 @@ def crowd(
     By the standard library's client over connections that are open already: a costlier one would slow the servers
     that it shares the machine with.
     """
-    doors = apis or [child for child in stack.children if child.port and child.alive]
+    doors = apis or [api for api in apis_of(stack) if api.alive]
     headers = {"Authorization": f"Bearer {stack.seeded.owner}", "Content-Type": "application/json"}
     headers |= {"Idempotency-Key": key} if key else {}
     barrier = threading.Barrier(len(bodies))
@@ -72,7 +77,8 @@ def send(connection: HTTPConnection, body: bytes, headers: dict[str, str], *, pa
         content = response.read()
     except (OSError, HTTPException) as error:
         return Answer(0, {"error": repr(error)}, time.monotonic() - started)
-    return Answer(response.status, json.loads(content), time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return Answer(response.status, json.loads(content), seconds, response.getheader("Retry-After"))
 
 
 def post(client: httpx.Client, body: dict[str, Any]) -> Answer:
@@ -101,16 +107,34 @@ def jobs_in(stack: Stack, state: str) -> int:
     return number(stack, f"SELECT count(*) FROM synth_job WHERE state = '{state}'")
 
 
+def open_actions(stack: Stack) -> int:
+    """Batches among them."""
+    return number(stack, f"SELECT count(*) FROM synth_curationaction WHERE state NOT IN {ENDED}")
+
+
 def wait_until_all_end(stack: Stack, jobs: int, *, seconds: float) -> float:
-    """Until so many jobs are there and all have ended; the seconds that it took. The time over: `seconds`."""
-    started = time.monotonic()
+    """Until so many jobs are there, and all have ended, batches too; the seconds that it took, at most `seconds`."""
+    return seconds_until(
+        stack,
+        lambda: (
+            number(stack, "SELECT count(*) FROM synth_job") >= jobs and not open_actions(stack) and not open_jobs(stack)
+        ),
+        most=seconds,
+    )
+
+
+def comes_true(stack: Stack, predicate: Callable[[], object], *, seconds: float) -> bool:
+    """Whether it does within so many seconds."""
     try:
-        stack.wait_until(
-            lambda: number(stack, "SELECT count(*) FROM synth_job") >= jobs and open_jobs(stack) == 0, seconds=seconds
-        )
+        stack.wait_until(predicate, seconds=seconds)
     except AssertionError:
-        return seconds
-    return time.monotonic() - started
+        return False
+    return True
+
+
+def seconds_until(stack: Stack, predicate: Callable[[], object], *, most: float) -> float:
+    started = time.monotonic()
+    return time.monotonic() - started if comes_true(stack, predicate, seconds=most) else most
 
 
 def double_results(stack: Stack) -> int:

@@ -57,7 +57,7 @@ ROW = Row(
     name="broker-away",
     title="the broker down for a while",
     play=play,
-    short={"away": 8.0, "every": 0.5},
+    short={"away": 5.0, "every": 0.5},
     long={"away": 60.0, "every": 0.5},
     limits={
         "hits_not_served": 0,

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 
-from tests.faults.asking import crowd, double_results, jobs_in, open_jobs, wait_until_all_end
+from tests.faults.asking import comes_true, crowd, double_results, jobs_in, open_jobs, seconds_until, wait_until_all_end
 from tests.faults.ground import cache_of_its_own, dead, started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.redis import RedisServer
@@ -90,27 +90,19 @@ class Scene:
 
 
 def _seconds_until_spoken(stack: Stack, texts: list[str]) -> float:
-    began = time.monotonic()
     spoken = set(texts)
-    try:
-        stack.wait_until(lambda: any(run["text"] in spoken for run in stack.runs()), seconds=PATIENCE)
-    except AssertionError:
-        return PATIENCE
-    return time.monotonic() - began
+    return seconds_until(stack, lambda: any(run["text"] in spoken for run in stack.runs()), most=PATIENCE)
 
 
 def _deaf(stack: Stack, broker: RedisServer) -> int:
     """Workers that do not wait for a bell, though they have nothing to do."""
     with broker.client() as redis:
 
-        def listening() -> int:
-            return sum(client["cmd"] == "brpop" for client in redis.client_list())
+        def deaf() -> int:
+            return WORKERS - sum(client["cmd"] == "brpop" for client in redis.client_list())
 
-        try:
-            stack.wait_until(lambda: listening() >= WORKERS, seconds=PATIENCE)
-        except AssertionError:
-            return WORKERS - listening()
-    return 0
+        comes_true(stack, lambda: deaf() <= 0, seconds=PATIENCE)
+        return max(0, deaf())
 
 
 ROW = Row(

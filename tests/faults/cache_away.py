@@ -6,24 +6,27 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import httpx
 
-from tests.faults.asking import Answer, crowd, percentile, post, runs_of
+from tests.faults.asking import Answer, apis_of, crowd, percentile, post, runs_of
+from tests.faults.at_work import at_work
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.redis import RedisServer
 from tests.servers.tcp_proxy import TcpProxy
-from tests.stack import Child, Stack
+from tests.stack import Stack
 
 LATE = 2.0
 # Beyond the greeting of a connection, and in the middle of one of its later answers.
 RESET_AFTER = 6_000
 OPEN_AFTER = 10.0  # seconds within which the breaker is to be open
 RATE = 5.0
-HAMMERED = 3.0  # seconds
+HAMMERED = 2.0  # seconds
 FAULTS: dict[str, Callable[[TcpProxy], None]] = {
     "down": lambda proxy: proxy.stop(),
     "late": lambda proxy: proxy.delay(LATE),
@@ -33,19 +36,13 @@ FAULTS: dict[str, Callable[[TcpProxy], None]] = {
 
 def play(make_stack: MakeStack, *, seed: int, apis: int, calm: float, broken: float, waiters: int) -> Figures:
     with _cache() as proxy:
-        stack = make_stack(
-            env={
-                "REDIS_URL": f"redis://127.0.0.1:{proxy.port}/0",
-                "REFRAIN_API_PROCESSES": str(apis),
-                "REFRAIN_MAX_WAITERS": str(waiters),
-                "COUNTING_SECONDS": "0.3",
-            }
-        )
-        stack.api(apis)
-        stack.engine_worker(2)
-        stack.io_worker()
-        stack.beat()
-        stack.wait_for_engines()
+        env = {
+            "REDIS_URL": f"redis://127.0.0.1:{proxy.port}/0",
+            "REFRAIN_API_PROCESSES": str(apis),
+            "REFRAIN_MAX_WAITERS": str(waiters),
+            "COUNTING_SECONDS": "0.3",
+        }
+        stack = started(make_stack, env, apis=apis)
         token = stack.run("issue_key", "stranger", "--rate", str(RATE), "--burst", str(int(RATE))).strip()
         scene = Scene(stack, proxy, seed=seed, token=token)
         figures: Figures = {}
@@ -71,22 +68,14 @@ class Callers:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        done = threading.Event()
-        threads = [threading.Thread(target=self._call, args=(api, done), daemon=True) for api in _apis(self.stack)]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            for thread in threads:
-                thread.join(90)
+        with ExitStack() as opened:
+            clients = [opened.enter_context(self.stack.client(api)) for api in apis_of(self.stack)]
+            with at_work([partial(self._call, client) for client in clients], pause=0.05):
+                yield
 
-    def _call(self, api: Child, done: threading.Event) -> None:
-        with self.stack.client(api) as client:
-            while not done.wait(0.05):
-                began = time.monotonic()
-                self.notes.append((began, post(client, {"text": self.text, "wait": 30})))
+    def _call(self, client: httpx.Client) -> None:
+        began = time.monotonic()
+        self.notes.append((began, post(client, {"text": self.text, "wait": 30})))
 
     def seconds(self, since: float, until: float, *, share: float = 0.99) -> float:
         """The percentile of what began then; 0 where nothing did."""
@@ -146,7 +135,7 @@ class Scene:
     def _until_all_hit(self, text: str) -> float:
         """Until every API process answers this from the cache; the seconds that it took."""
         began = time.monotonic()
-        for api in _apis(self.stack):
+        for api in apis_of(self.stack):
             with self.stack.client(api) as client:
                 self.stack.wait_until(lambda client=client: _is_hit(client, text), seconds=60, what="a hit")
         return time.monotonic() - began
@@ -156,22 +145,15 @@ class Scene:
         codes: list[int] = []
         began = time.monotonic()
 
-        def hammer(api: Child) -> None:
-            with self.stack.client(api, token=self.token) as client:
-                while time.monotonic() < began + seconds:
-                    codes.append(post(client, {"text": text, "wait": 0}).status)
+        def hammer(client: httpx.Client) -> None:
+            codes.append(post(client, {"text": text, "wait": 0}).status)
 
-        threads = [threading.Thread(target=hammer, args=(api,), daemon=True) for api in _apis(self.stack)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(90)
+        with ExitStack() as opened:
+            clients = [opened.enter_context(self.stack.client(api, token=self.token)) for api in apis_of(self.stack)]
+            with at_work([partial(hammer, client) for client in clients]):
+                threading.Event().wait(seconds)
         most = RATE + RATE * (time.monotonic() - began)
         return max(0.0, sum(code in {200, 202} for code in codes) - most)
-
-
-def _apis(stack: Stack) -> list[Child]:
-    return [child for child in stack.children if child.port]
 
 
 def _is_hit(client: httpx.Client, text: str) -> bool:

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
-from tests.stack import Child, Stack
+from tests.stack import Stack
 
 LONGEST_AWAY = 1.5  # seconds between the death of a server and its start
 
@@ -54,7 +54,7 @@ class Disturber:
 
     def _kill(self, kind: str) -> None:
         """Kill one process of this kind with all that it started; a supervisor starts it again at once."""
-        victim = self._dice.choice([child for child in self._stack.children if _kind(child) == kind])
+        victim = self._dice.choice([child for child in self._stack.children if child.kind == kind])
         self._stack.kill(victim)
         self._stack.revive(victim)
 
@@ -70,8 +70,3 @@ class Disturber:
         self._dice.choice([server.kill, server.stop])()
         threading.Event().wait(self._dice.uniform(0, LONGEST_AWAY))
         server.start()
-
-
-def _kind(child: Child) -> str:
-    """`02-engine0` is an engine worker."""
-    return child.name.partition("-")[2].rstrip("0123456789")

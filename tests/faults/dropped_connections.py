@@ -7,8 +7,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+
+import httpx
 
 from tests.faults.asking import Answer, double_results, number, open_jobs, post, wait_until_all_end
+from tests.faults.at_work import at_work
 from tests.faults.ground import dead, started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.redis import RedisServer
@@ -58,38 +62,28 @@ class Speakers:
         self._stack = stack
         self._texts = (f"Sentence {at} of seed {seed}." for at in itertools.count())
         self._lock = threading.Lock()
-        self._ended = threading.Event()
         self.notes: list[tuple[float, Answer]] = []
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
-        threads = [threading.Thread(target=self._speak, daemon=True) for _ in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
-        try:
+        with self._stack.client() as client, at_work([partial(self._speak, client)] * CLIENTS):
             yield
-        finally:
-            self._ended.set()
-            for thread in threads:
-                thread.join(90)
 
     def answered(self, since: float, until: float) -> int:
         return sum(answer.status == 200 for at, answer in self.notes if since <= at < until)
 
-    def _speak(self) -> None:
-        with self._stack.client() as client:
-            while not self._ended.is_set():
-                with self._lock:
-                    text = next(self._texts)
-                answer = post(client, {"text": text, "wait": 30})
-                self.notes.append((time.monotonic(), answer))
+    def _speak(self, client: httpx.Client) -> None:
+        with self._lock:
+            text = next(self._texts)
+        answer = post(client, {"text": text, "wait": 30})
+        self.notes.append((time.monotonic(), answer))
 
 
 ROW = Row(
     name="R3",
     title="every connection of Redis dropped, again and again",
     play=play,
-    short={"seconds": 6.0, "every": 2.0, "run": 0.3},
+    short={"seconds": 4.0, "every": 1.5, "run": 0.3},
     long={"seconds": 120.0, "every": 5.0, "run": 0.3},
     limits={"not_ok": 0, "lost": 0, "stuck": 0, "double_results": 0, "dead_processes": 0},
     long_limits={"share_lost": 0.3},

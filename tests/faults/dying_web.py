@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.faults.asking import crowd, jobs_in, number, open_jobs, wait_until_all_end
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.ports import free_port
 from tests.stack import API_THREADS, Child, Stack, answers
@@ -10,12 +11,7 @@ from ttsproject.launch import services
 
 
 def play(make_stack: MakeStack, *, seed: int, deaths: int, apis: int) -> Figures:
-    stack = make_stack(env={"REFRAIN_LEASE": "5"})
-    stack.api()
-    stack.engine_worker()
-    stack.io_worker()
-    stack.beat()
-    stack.wait_for_engines()
+    stack = started(make_stack, {"REFRAIN_LEASE": "5"}, engine_workers=1)
     doomed = [dying_api(stack) for _ in range(apis)]
     asked = survived = 0
     while asked < deaths:

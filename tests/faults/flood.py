@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
-from contextlib import closing
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from statistics import mean
 
 from tests.engines import counting
-from tests.faults.asking import jobs_in, percentile, post, wait_until_all_end
+from tests.faults.asking import Answer, crowd, jobs_in, percentile, post, wait_until_all_end
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
-from tests.stack import ROOT, Stack
+from tests.stack import Stack
 
 CLIENTS = 50
 WORKERS = 2
@@ -33,20 +30,17 @@ class Single:
 def play(
     make_stack: MakeStack, *, seed: int, flood: int, limit: int, run: float, singles: int, every: float, items: int
 ) -> Figures:
-    stack = make_stack(env={"COUNTING_SECONDS": str(run), "REFRAIN_MAX_OPEN_JOBS": str(limit)})
-    stack.api()
-    stack.io_worker()
-    stack.beat()
-    first = stack.engine_worker()
-    stack.wait_for_engines()
-    stack.terminate(first[0])  # the flood is counted while nothing of it ends
+    env = {"COUNTING_SECONDS": str(run), "REFRAIN_MAX_OPEN_JOBS": str(limit)}
+    stack = started(make_stack, env, engine_workers=1)
+    (first,) = (child for child in stack.children if child.kind == "engine")
+    stack.terminate(first)  # the flood is counted while nothing of it ends
     answers = _flood(stack, [f"Flood {number} of seed {seed}." for number in range(flood)])
     stack.engine_worker(WORKERS)
     stack.wait_until(stack.runs, seconds=PATIENCE, what="a run of the flood")
     beside_flood = _singles(stack, f"flood {seed}", number=singles, every=every)
-    accepted = sum(status == 202 for status, _ in answers)
+    accepted = sum(answer.status == 202 for answer in answers)
     wait_until_all_end(stack, accepted + singles, seconds=flood * run + 60)
-    _queue_batch(stack, items, seed)
+    taken = _send_batch(stack, items, seed)
     stack.wait_until(lambda: stack.runs()[-1]["text"].startswith("Item"), seconds=PATIENCE, what="a run of the batch")
     beside_batch = _singles(stack, f"batch {seed}", number=max(2, singles // 4), every=every / 2)
     allowed = 2 * _mean_run(stack) + 1
@@ -54,8 +48,9 @@ def play(
         "accepted": accepted,
         "overshoot_percent": 100 * (accepted - limit) / limit,
         "room_left": max(0, limit - accepted),
-        "refused_otherwise": sum(status not in {202, 429} for status, _ in answers),
-        "refused_without_retry_after": sum(status == 429 and not retry for status, retry in answers),
+        "refused_otherwise": sum(answer.status not in {202, 429} for answer in answers),
+        "refused_without_retry_after": sum(answer.status == 429 and not answer.retry_after for answer in answers),
+        "items_not_taken": items - taken,
         "flood_not_done": accepted + singles - min(accepted + singles, jobs_in(stack, "succeeded")),
         "overtaken_by_flood": max(single.overtaken_by for single in beside_flood),
         "overtaken_by_batch": max(single.overtaken_by for single in beside_batch),
@@ -66,28 +61,12 @@ def play(
     }
 
 
-def _flood(stack: Stack, texts: list[str]) -> list[tuple[int, str | None]]:
-    """Status and Retry-After of each, asked by fifty clients at once."""
-    port = next(child.port for child in stack.children if child.port)
-    headers = {"Authorization": f"Bearer {stack.seeded.owner}", "Content-Type": "application/json"}
-    answers: list[tuple[int, str | None]] = []
-    start = threading.Barrier(CLIENTS)
-
-    def ask(mine: list[str]) -> None:
-        with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as connection:
-            start.wait(PATIENCE)
-            for text in mine:
-                connection.request("POST", "/v1/speech", json.dumps({"text": text, "wait": 0}).encode(), headers)
-                response = connection.getresponse()
-                response.read()
-                answers.append((response.status, response.getheader("Retry-After")))
-
-    threads = [threading.Thread(target=ask, args=(texts[at::CLIENTS],), daemon=True) for at in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(2 * PATIENCE)
-    return answers + [(0, None)] * (len(texts) - len(answers))
+def _flood(stack: Stack, texts: list[str]) -> list[Answer]:
+    """Asked by fifty clients at once, again and again."""
+    bodies = [{"text": text, "wait": 0} for text in texts]
+    return [
+        answer for start in range(0, len(bodies), CLIENTS) for answer in crowd(stack, bodies[start : start + CLIENTS])
+    ]
 
 
 def _singles(stack: Stack, name: str, *, number: int, every: float) -> list[Single]:
@@ -110,9 +89,15 @@ def _begun(stack: Stack, text: str) -> float:
     return next((float(str(run["time"])) for run in stack.runs() if run["text"] == text), 0.0)
 
 
-def _queue_batch(stack: Stack, items: int, seed: int) -> None:
-    command = [sys.executable, "-m", "tests.faults.batch_items", str(items), f"seed {seed}"]
-    subprocess.run(command, cwd=ROOT, env=stack.environment(), check=True)
+def _send_batch(stack: Stack, items: int, seed: int) -> int:
+    """How many of its items were taken."""
+    lines = "".join(json.dumps({"text": f"Item {at} of seed {seed}."}) + "\n" for at in range(items))
+    with stack.client() as client:
+        answer = client.post("/v1/batches", content=lines, headers={"Content-Type": "application/x-ndjson"})
+    if answer.status_code != 202:
+        return 0
+    counts = answer.json()["counts"]
+    return int(counts["total"] - counts["refused"])
 
 
 def _mean_run(stack: Stack) -> float:
@@ -138,6 +123,7 @@ ROW = Row(
         "room_left": 0,
         "refused_otherwise": 0,
         "refused_without_retry_after": 0,
+        "items_not_taken": 0,
         "flood_not_done": 0,
         "overtaken_by_flood": WORKERS,
         "overtaken_by_batch": 2 * WORKERS,

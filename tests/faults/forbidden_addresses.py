@@ -13,7 +13,8 @@ from ipaddress import ip_address, ip_network
 from unittest.mock import patch
 
 from synth.webhooks.addresses import Address, Policy
-from synth.webhooks.http import ADDRESS_FORBIDDEN, Answer, LookUp, NotSent, Sender
+from synth.webhooks.http import ADDRESS_FORBIDDEN, Answer, NotSent, Sender
+from synth.webhooks.names import LookUp
 from tests.faults import forbidden_vectors as vectors
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.receiver import Receiver, answers, wait_until

@@ -1,4 +1,4 @@
-"""Whole stacks for the rows of the scoreboard that play faults of Redis, and what their own servers are."""
+"""Whole stacks for the rows of the scoreboard, and the servers that some of them have of their own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ def started(
 ) -> Stack:
     """A stack of all that Refrain is made of, ready."""
     stack = make_stack(env=env)
-    stack.api(apis)
-    stack.engine_worker(engine_workers)
-    stack.io_worker(io_workers)
-    stack.beat()
+    with stack.at_once():
+        stack.api(apis)
+        stack.engine_worker(engine_workers)
+        stack.io_worker(io_workers)
+        stack.beat()
     stack.wait_for_engines()
     return stack
 

@@ -21,7 +21,7 @@ MOST_SECONDS = 3000.0
 def play(_make_stack: MakeStack, *, seed: int, changed: int) -> Figures:
     with tempfile.TemporaryDirectory(prefix="refrain-uploads-") as folder:
         expected = {}
-        for number, file in enumerate(_corpus(seed, changed)):
+        for number, file in enumerate(corpus(seed, changed)):
             name = f"{number:05}"
             (Path(folder) / name).write_bytes(file.data)
             expected[name] = file
@@ -42,7 +42,7 @@ def play(_make_stack: MakeStack, *, seed: int, changed: int) -> Figures:
     }
 
 
-def _corpus(seed: int, changed: int) -> Iterator[Hostile]:
+def corpus(seed: int, changed: int) -> Iterator[Hostile]:
     return chain(honest(), crafted(), mutations(changed, seed=seed))
 
 

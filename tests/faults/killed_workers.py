@@ -7,6 +7,7 @@ import threading
 import time
 
 from tests.faults.asking import crowd, double_results, jobs_in, open_jobs, runs_of, wait_until_all_end
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.stack import Child, Stack
 
@@ -14,14 +15,9 @@ from tests.stack import Child, Stack
 def play(
     make_stack: MakeStack, *, seed: int, jobs: int, kills: int, every: float, run: float, lease: float, workers: int
 ) -> Figures:
-    stack = make_stack(
-        env={"COUNTING_SECONDS": str(run), "REFRAIN_LEASE": str(lease), "REFRAIN_HEARTBEAT": str(lease / 3)}
-    )
-    stack.api()
-    stack.io_worker()
-    stack.beat()
-    alive = stack.engine_worker(workers)
-    stack.wait_for_engines()
+    env = {"COUNTING_SECONDS": str(run), "REFRAIN_LEASE": str(lease), "REFRAIN_HEARTBEAT": str(lease / 3)}
+    stack = started(make_stack, env, engine_workers=workers)
+    alive = [child for child in stack.children if child.kind == "engine"]
     texts = [f"Job number {number} of seed {seed}." for number in range(jobs)]
     for start in range(0, jobs, 40):
         crowd(stack, [{"text": text, "wait": 0} for text in texts[start : start + 40]])

@@ -2,53 +2,39 @@
 
 from __future__ import annotations
 
+import signal
+
 from tests.faults.asking import crowd, double_results, jobs_in, runs_of, wait_until_all_end
 from tests.faults.scoreboard import Figures, MakeStack, Row
-from tests.stack import Stack
+from tests.stack import Child, Stack
 
 TEXT = "This sentence takes longer than its lease."
 NEVER = "100000"
 
 
 def play(make_stack: MakeStack, *, seed: int, lease: float, blocked_run: float) -> Figures:
-    blocked = _blocked(make_stack, seed, lease=lease, run=blocked_run)
-    return {**_renewed(make_stack, seed, lease=lease), **blocked}
-
-
-def _stack(make_stack: MakeStack, *, lease: float, run: float) -> Stack:
-    stack = make_stack(
-        env={"COUNTING_SECONDS": str(run), "REFRAIN_LEASE": str(lease), "REFRAIN_HEARTBEAT": str(lease / 4)}
-    )
-    stack.api()
-    stack.io_worker()
-    stack.beat()
-    return stack
-
-
-def _renewed(make_stack: MakeStack, seed: int, *, lease: float) -> Figures:
-    """A run of five leases, and a second worker that would take it."""
-    stack = _stack(make_stack, lease=lease, run=5 * lease)
-    stack.engine_worker(2)
+    env = {"COUNTING_SECONDS": str(5 * lease), "REFRAIN_LEASE": str(lease), "REFRAIN_HEARTBEAT": str(lease / 4)}
+    stack = make_stack(env=env)
+    with stack.at_once():
+        stack.api()
+        stack.io_worker()
+        stack.beat()
+        (blocked,) = stack.engine_worker(env={"REFRAIN_HEARTBEAT": NEVER, "COUNTING_SECONDS": str(blocked_run)})
+        others = stack.engine_worker(2)
     stack.wait_for_engines()
-    text = f"{TEXT[:-1]}, seed {seed}."
-    crowd(stack, [{"text": text, "wait": 0}])
-    wait_until_all_end(stack, 1, seconds=5 * lease + 60)
-    return {
-        "renewed_not_done": 1 - jobs_in(stack, "succeeded"),
-        "renewed_extra_runs": len(stack.runs()) - 1,
-        "renewed_double_results": double_results(stack),
-    }
+    figures = _blocked(stack, f"{TEXT[:-1]} in seed {seed}.", blocked, others, run=blocked_run)
+    stack.terminate(blocked)
+    return figures | _renewed(stack, f"{TEXT[:-1]}, seed {seed}.", run=5 * lease)
 
 
-def _blocked(make_stack: MakeStack, seed: int, *, lease: float, run: float) -> Figures:
-    """The first worker never renews; a second one, started once the first has begun, takes the lapsed lease."""
-    stack = _stack(make_stack, lease=lease, run=run)
-    (blocked,) = stack.engine_worker(env={"REFRAIN_HEARTBEAT": NEVER})
-    stack.wait_for_engines()
-    text = f"{TEXT[:-1]} in seed {seed}."
+def _blocked(stack: Stack, text: str, blocked: Child, others: list[Child], *, run: float) -> Figures:
+    """The first worker never renews; another one, frozen until the first has begun, takes the lapsed lease."""
+    for other in others:
+        stack.kill(other, signal.SIGSTOP)
     crowd(stack, [{"text": text, "wait": 0}])
     stack.wait_until(stack.runs, seconds=60, what="the run of the worker whose heartbeat is blocked")
-    stack.engine_worker(env={"COUNTING_SECONDS": str(lease / 2)})
+    for other in others:
+        stack.kill(other, signal.SIGCONT)
     wait_until_all_end(stack, 1, seconds=3 * run + 60)
     stack.wait_until(
         lambda: "came too late" in blocked.output() or runs_of(stack, text) == 1, seconds=run + 60, what="a late result"
@@ -60,11 +46,22 @@ def _blocked(make_stack: MakeStack, seed: int, *, lease: float, run: float) -> F
     }
 
 
+def _renewed(stack: Stack, text: str, *, run: float) -> Figures:
+    """A run of five leases, and a second worker that would take it."""
+    crowd(stack, [{"text": text, "wait": 0}])
+    wait_until_all_end(stack, 2, seconds=run + 60)
+    return {
+        "renewed_not_done": 2 - jobs_in(stack, "succeeded"),
+        "renewed_extra_runs": runs_of(stack, text) - 1,
+        "renewed_double_results": double_results(stack),
+    }
+
+
 ROW = Row(
     name="R5",
     title="run longer than its lease: (a) renewed, (b) renewal blocked",
     play=play,
-    short={"lease": 1.0, "blocked_run": 12.0},
+    short={"lease": 1.0, "blocked_run": 10.0},
     long={"lease": 5.0, "blocked_run": 25.0},
     limits={
         "renewed_not_done": 0,

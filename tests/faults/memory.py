@@ -53,6 +53,11 @@ def _slope(notes: list[tuple[float, float]]) -> float:
     return linear_regression(times, sizes).slope
 
 
+def resident_mib(group: int) -> float:
+    """What a process and its children hold now."""
+    return _resident_by_group()[group] / 2**20
+
+
 def _resident_by_group() -> dict[int, int]:
     """Bytes of each process group."""
     resident: dict[int, int] = defaultdict(int)

@@ -8,33 +8,42 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
 
-from tests.faults.asking import Answer, send
-from tests.stack import Child, Stack
+from tests.faults.asking import Answer, apis_of, send
+from tests.faults.at_work import at_work
+from tests.faults.scoreboard import Figures
+from tests.stack import Stack
 
 GIVE_UP_AFTER = 60.0  # seconds of asking again
 TIMEOUT = 30.0
 # No answer, a request with the same Idempotency-Key in hand, too much at once, and a part that is away.
 ASK_AGAIN = frozenset({0, 409, 429, 503})
+SPEECH, BATCHES = "/v1/speech", "/v1/batches"
+LIMITS = {"unanswered": 0, "broken_answers": 0}
 
 
 @dataclass(frozen=True)
 class Request:
     body: dict[str, Any]
-    path: str = "/v1/speech"
+    path: str = SPEECH
+
+    @property
+    def is_told(self) -> bool:
+        return "callback" in self.body
 
 
 class Mix:
-    """Requests in a random order that the seed decides."""
+    """Requests in a random order that the seed decides. `callbacks` are whom some of them want told of their end."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, callbacks: Sequence[str]) -> None:
         self._seed = seed
         self._dice = random.Random(seed)
+        self._callbacks = callbacks
         self._said = 0
         self._lock = threading.Lock()
 
@@ -45,15 +54,14 @@ class Mix:
             return make(self)
 
     def single(self) -> Request:
-        return _speech(f"Request {self._said} of seed {self._seed}.")
+        return _speech(self._own())
 
     def equal(self, **fields: Any) -> Request:
-        return _speech(f"Everybody says number {self._dice.randrange(8)} of seed {self._seed}.", **fields)
+        return _speech(self._everybodys(), **fields)
 
     def long(self) -> Request:
         """Sentences of which many other texts have one or another, and one of its own."""
-        shared = [f"Part {self._dice.randrange(20)} of long texts of seed {self._seed}." for _ in range(3)]
-        return _speech(" ".join([*shared, f"That was text {self._said}."]))
+        return _speech(self._with_shared_sentences())
 
     def refresh(self) -> Request:
         return self.equal(cache="refresh")
@@ -61,14 +69,40 @@ class Mix:
     def bypass(self) -> Request:
         return self.equal(cache="bypass")
 
+    def told(self) -> Request:
+        """Something new or something that is there already, with a callback."""
+        text = self._dice.choice([self._own, self._everybodys, self._with_shared_sentences])()
+        return _speech(text, callback=self._callback())
+
+    def batch(self) -> Request:
+        """Two items that nobody else has, and two of which others have the whole or a part."""
+        own = [f"{self._own()} Item {at}." for at in range(2)]
+        items = [{"text": text} for text in [*own, self._everybodys(), self._with_shared_sentences()]]
+        return Request({"items": items, "callback": self._callback()}, BATCHES)
+
+    def _callback(self) -> str:
+        return self._dice.choice(self._callbacks)
+
+    def _own(self) -> str:
+        return f"Request {self._said} of seed {self._seed}."
+
+    def _everybodys(self) -> str:
+        return f"Everybody says number {self._dice.randrange(8)} of seed {self._seed}."
+
+    def _with_shared_sentences(self) -> str:
+        shared = [f"Part {self._dice.randrange(20)} of long texts of seed {self._seed}." for _ in range(3)]
+        return " ".join([*shared, f"That was text {self._said}."])
+
 
 # Each kind with its share in a hundred.
 KINDS: tuple[tuple[Callable[[Mix], Request], int], ...] = (
-    (Mix.single, 45),
-    (Mix.equal, 15),
-    (Mix.long, 20),
-    (Mix.refresh, 10),
-    (Mix.bypass, 10),
+    (Mix.single, 30),
+    (Mix.equal, 10),
+    (Mix.long, 15),
+    (Mix.refresh, 8),
+    (Mix.bypass, 7),
+    (Mix.told, 20),
+    (Mix.batch, 10),
 )
 
 
@@ -77,10 +111,10 @@ def _speech(text: str, **fields: Any) -> Request:
 
 
 class Load:
-    """Some clients that send a mix, and what they were told: `jobs` by id, and how often each status was answered.
+    """Some clients that send a mix, each request with an Idempotency-Key, and what they were told.
 
-    `again` counts the times that a client asked once more; what was accepted before may then be there twice, unless
-    its Idempotency-Key is heeded.
+    `jobs` and `batches` are the ids that were given out, `awaited` those of them whose callback is to be told, and
+    `items` how many the batches have. `again` counts the times that a client asked once more.
     """
 
     def __init__(self, stack: Stack, mix: Mix, *, clients: int, pause: float) -> None:
@@ -89,55 +123,67 @@ class Load:
         self._mix = mix
         self._clients = clients
         self._pause = pause
-        self._ended = threading.Event()
         self._lock = threading.Lock()
         self.jobs: set[str] = set()
+        self.batches: set[str] = set()
+        self.awaited: set[str] = set()
+        self.items = 0
         self.answers: Counter[int] = Counter()
         self.again = 0
         self.unanswered = 0
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        threads = [threading.Thread(target=self._ask_on, daemon=True) for _ in range(self._clients)]
-        for thread in threads:
-            thread.start()
-        try:
+        with at_work([self._ask_next] * self._clients, pause=self._pause):
             yield
-        finally:
-            self._ended.set()
-            for thread in threads:
-                thread.join(GIVE_UP_AFTER + TIMEOUT)
 
     @property
-    def broken_answers(self) -> int:
-        """Answers that say neither yes nor later."""
-        return sum(count for status, count in self.answers.items() if status not in {200, 202, *ASK_AGAIN})
+    def made(self) -> int:
+        """Texts that were to be spoken."""
+        return len(self.jobs) + self.items
 
-    def _ask_on(self) -> None:
-        while not self._ended.wait(self._pause):
-            self._ask(self._mix.next())
+    def figures(self) -> Figures:
+        """What the clients were told. A broken answer says neither yes nor later."""
+        known = {200, 202, *ASK_AGAIN}
+        return {
+            "jobs": len(self.jobs),
+            "hits": self.answers[200],
+            "batches": len(self.batches),
+            "items": self.items,
+            "asked_again": self.again,
+            "unanswered": self.unanswered,
+            "broken_answers": sum(count for status, count in self.answers.items() if status not in known),
+        }
 
-    def _ask(self, request: Request) -> None:
+    def _ask_next(self) -> None:
+        request = self._mix.next()
         headers = {"Idempotency-Key": f'"{uuid.uuid4().hex}"'}
         gives_up_at = time.monotonic() + GIVE_UP_AFTER
         while time.monotonic() < gives_up_at:
             answer = self._send(request, headers)
-            with self._lock:
-                self.answers[answer.status] += 1
-                self.again += answer.status in ASK_AGAIN
-                if answer.status == 202:
-                    self.jobs.add(answer.body["id"])
+            self._note(request, answer)
             if answer.status not in ASK_AGAIN:
                 return
             threading.Event().wait(min(float(answer.body.get("retry_after", 0.2)), 1.0))
         self.unanswered += 1
 
+    def _note(self, request: Request, answer: Answer) -> None:
+        with self._lock:
+            self.answers[answer.status] += 1
+            self.again += answer.status in ASK_AGAIN
+            accepted = str(answer.body.get("id", ""))
+            if answer.status != 202 and not accepted.startswith("job_"):  # a hit; or asked again, and done by now
+                return
+            if request.is_told:
+                self.awaited.add(accepted)
+            if request.path == BATCHES:
+                self.batches.add(accepted)
+                self.items += len(request.body["items"])
+            else:
+                self.jobs.add(accepted)
+
     def _send(self, request: Request, headers: dict[str, str]) -> Answer:
-        api = random.choice(apis(self._stack))  # as a load balancer would, and one that is down may be tried
+        api = random.choice(apis_of(self._stack))  # as a load balancer would, and one that is down may be tried
         with closing(HTTPConnection("127.0.0.1", api.port, timeout=TIMEOUT)) as connection:
             said = {"Authorization": f"Bearer {self._stack.seeded.owner}", "Content-Type": "application/json"}
             return send(connection, json.dumps(request.body).encode(), said | headers, path=request.path)
-
-
-def apis(stack: Stack) -> list[Child]:
-    return [child for child in stack.children if child.port]

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from tests.engines.counting import CRASH
 from tests.faults.asking import crowd, jobs_in, number, open_jobs, runs_of, wait_until_all_end
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 
 
 def play(make_stack: MakeStack, *, seed: int, good: int, lease: float) -> Figures:
-    stack = make_stack(env={"REFRAIN_LEASE": str(lease), "REFRAIN_HEARTBEAT": str(lease / 3)})
-    stack.api()
-    stack.engine_worker(2)
-    stack.io_worker()
-    stack.beat()
-    stack.wait_for_engines()
+    stack = started(make_stack, {"REFRAIN_LEASE": str(lease), "REFRAIN_HEARTBEAT": str(lease / 3)})
     poison = f"Swallow {CRASH} at seed {seed}."
     texts = [f"Good job {number} of seed {seed}." for number in range(good)]
     texts.insert(good // 2, poison)

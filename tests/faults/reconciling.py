@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
@@ -12,7 +11,7 @@ from uuid import UUID
 import boto3
 
 from synth.keys import Kind
-from tests.faults.asking import number, open_jobs, rows
+from tests.faults.asking import comes_true, number, open_jobs, rows
 from tests.faults.scoreboard import Figures
 from tests.servers.nanio import NanioServer
 from tests.servers.redis import RedisServer
@@ -100,14 +99,20 @@ def objects_in_bucket(server: NanioServer) -> Objects:
 
 def _in_the_end(stack: Stack, count: Callable[[], int]) -> int:
     """What is left of it after at most so long."""
-    with contextlib.suppress(AssertionError):
-        stack.wait_until(lambda: count() == 0, seconds=SETTLES_WITHIN)
+    comes_true(stack, lambda: count() == 0, seconds=SETTLES_WITHIN)
     return count()
 
 
 def _open_work(stack: Stack) -> int:
-    tables = ("synth_synthesis", "synth_rendering", "synth_curationaction")
-    return sum(number(stack, f"SELECT count(*) FROM {table} WHERE state IN {OPEN}") for table in tables)
+    """Also lines of batches, events without deliveries, and requests that nobody has answered."""
+    tables = ("synth_synthesis", "synth_rendering", "synth_curationaction", "synth_webhookdelivery")
+    conditions = {
+        **dict.fromkeys(tables, f"state IN {OPEN}"),
+        "synth_curationline": "outcome IN ('waiting', 'open')",
+        "synth_webhookevent": "NOT routed",
+        "synth_idempotentrequest": "status IS NULL",
+    }
+    return sum(number(stack, f"SELECT count(*) FROM {table} WHERE {where}") for table, where in conditions.items())
 
 
 def _differences(stack: Stack, cache: RedisServer) -> int:

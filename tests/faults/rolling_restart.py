@@ -11,13 +11,13 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
-from tests.faults.asking import ENDED, jobs_in, number, open_jobs, wait_until_all_end
+from tests.faults.asking import ENDED, comes_true, jobs_in, number, open_jobs, wait_until_all_end
+from tests.faults.at_work import at_work
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.moves import watch
 from tests.stack import Child, Stack
@@ -34,18 +34,16 @@ class Clients:
     seed: int
     asked: int = 0
     failures: list[str] = field(default_factory=list)
-    stopping: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self) -> None:
-        while not self.stopping.is_set():
-            with self.lock:
-                self.asked += 1
-                text = f"Job number {self.asked} of seed {self.seed}."
-            try:
-                self._speak(text)
-            except (httpx.HTTPError, AssertionError) as error:
-                self.failures.append(f"{text} {error!r}")
+    def ask(self) -> None:
+        with self.lock:
+            self.asked += 1
+            text = f"Job number {self.asked} of seed {self.seed}."
+        try:
+            self._speak(text)
+        except (httpx.HTTPError, AssertionError) as error:
+            self.failures.append(f"{text} {error!r}")
 
     def _speak(self, text: str) -> None:
         answer = self._ask("POST", "/v1/speech", {"text": text, "wait": 30})
@@ -57,15 +55,14 @@ class Clients:
         assert answer["status"] == "succeeded", answer
 
     def _ask(self, method: str, path: str, body: Any) -> Any:
-        headers = {"Authorization": f"Bearer {self.stack.seeded.owner}"}
+        deadline = time.monotonic() + PATIENCE
         while True:
             door = random.choice(self.doors)
             try:
-                answer = httpx.request(
-                    method, door.url + path, json=body, headers=headers, timeout=PATIENCE, trust_env=False
-                )
+                with self.stack.client(door) as client:
+                    answer = client.request(method, path, json=body)
             except httpx.ConnectError:  # nothing was sent: a balancer asks another one
-                if self.stopping.is_set():
+                if time.monotonic() > deadline:
                     raise
                 continue
             assert answer.status_code in {200, 202}, (answer.status_code, answer.text)
@@ -93,8 +90,7 @@ class Roll:
         started = time.monotonic()
         self.bad_exits += self.stack.terminate(old, seconds=PATIENCE) != 0
         self.slowest = max(self.slowest, time.monotonic() - started)
-        with suppress(AssertionError):
-            self.stack.wait_until(lambda: not _group_lives(old), seconds=5)
+        comes_true(self.stack, lambda: not _group_lives(old), seconds=5)
         self.left_running += _group_lives(old)
 
 
@@ -109,27 +105,21 @@ def _group_lives(child: Child) -> bool:
 def play(make_stack: MakeStack, *, seed: int, jobs: int, run: float, clients: int, each: int) -> Figures:
     stack = make_stack(env={"COUNTING_SECONDS": str(run)})
     moves = watch(stack.seeded)
-    apis, engines, ios, beat = stack.api(each), stack.engine_worker(each), stack.io_worker(each), stack.beat()
+    with stack.at_once():
+        apis, engines, ios, beat = stack.api(each), stack.engine_worker(each), stack.io_worker(each), stack.beat()
     stack.wait_for_engines()
-    asking = Clients(stack, doors=list(apis), seed=seed)
-    threads = [threading.Thread(target=asking.run, daemon=True) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    stack.wait_until(stack.runs, seconds=60, what="the first run")
-    roll = Roll(stack)
-    for old in apis:
-        roll.replace(old, stack.api, asking.doors)
-    for old in engines:
-        roll.replace(old, stack.engine_worker)
-    for old in ios:
-        roll.replace(old, stack.io_worker)
-    roll.end(beat)
-    stack.beat()
-    with suppress(AssertionError):
-        stack.wait_until(lambda: asking.asked >= jobs, seconds=PATIENCE)
-    asking.stopping.set()
-    for thread in threads:
-        thread.join(PATIENCE)
+    asking, roll = Clients(stack, doors=list(apis), seed=seed), Roll(stack)
+    with at_work([asking.ask] * clients):
+        stack.wait_until(stack.runs, seconds=60, what="the first run")
+        for old in apis:
+            roll.replace(old, stack.api, asking.doors)
+        for old in engines:
+            roll.replace(old, stack.engine_worker)
+        for old in ios:
+            roll.replace(old, stack.io_worker)
+        roll.end(beat)
+        stack.beat()
+        comes_true(stack, lambda: asking.asked >= jobs, seconds=PATIENCE)
     for failure in asking.failures:
         print(failure)
     wait_until_all_end(stack, asking.asked, seconds=60)
@@ -138,8 +128,7 @@ def play(make_stack: MakeStack, *, seed: int, jobs: int, run: float, clients: in
 
 def _figures(stack: Stack, asking: Clients, roll: Roll, *, soft_limit: float) -> Figures:
     usage = "SELECT count(*) FROM tenants_usage"
-    with suppress(AssertionError):
-        stack.wait_until(lambda: number(stack, usage) >= asking.asked, seconds=30)
+    comes_true(stack, lambda: number(stack, usage) >= asking.asked, seconds=30)
     return {
         "jobs": asking.asked,
         "failures_seen": len(asking.failures),

@@ -1,5 +1,6 @@
-"""L1: a long time of mixed load, while Redis is killed, emptied, cut off and slow at random; rows, objects and cache
-agree in the end, reads are served all the while, and no process grows.
+"""L1: a long time of jobs, batches and callbacks, while Redis is killed, emptied, cut off and slow at random.
+
+All of it ends and is told; rows, objects and cache agree, reads are served all the while, and no process grows.
 """
 
 from __future__ import annotations
@@ -10,20 +11,26 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
-from tests.faults.asking import jobs_in, post, wait_until_all_end
+import httpx
+
+from tests.faults import listening, mixed_load, outcomes, reconciling
+from tests.faults.asking import apis_of, jobs_in, post, wait_until_all_end
+from tests.faults.at_work import at_work
 from tests.faults.cache_away import FAULTS
 from tests.faults.ground import dead, started
+from tests.faults.listening import Listener
 from tests.faults.memory import MemoryWatch
-from tests.faults.mixed_load import Load, Mix, apis
-from tests.faults.reconciling import LIMITS, objects_in_bucket, reconciled
+from tests.faults.mixed_load import Load, Mix
+from tests.faults.reconciling import objects_in_bucket, reconciled
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.nanio import NanioServer
 from tests.servers.redis import RedisServer
 from tests.servers.tcp_proxy import TcpProxy
-from tests.stack import Child, Stack
+from tests.stack import Stack
 
 SHORTEST, LONGEST = 0.5, 6.0  # seconds that one fault lasts
 APIS = 2
@@ -32,26 +39,27 @@ APIS = 2
 def play(
     make_stack: MakeStack, *, seed: int, seconds: float, clients: int, pause: float, every: float, run: float
 ) -> Figures:
-    with _servers() as (bucket, cache, way):
-        stack = started(make_stack, _environment(bucket, way, run), apis=APIS, engine_workers=2)
-        load, readers = Load(stack, Mix(seed), clients=clients, pause=pause), Readers(stack, f"Read in seed {seed}.")
-        memory, trouble = MemoryWatch(stack), Trouble(stack, random.Random(seed), cache=cache, way=way)
+    with _servers() as (bucket, cache, way), Listener.open() as listener:
+        env = _environment(bucket, way, run) | listener.environment
+        stack = started(make_stack, env, apis=APIS, engine_workers=2)
+        listener.subscribe(stack)
+        load = Load(stack, Mix(seed, callbacks=listener.callbacks), clients=clients, pause=pause)
+        readers, memory = Readers(stack, f"Read in seed {seed}."), MemoryWatch(stack)
+        trouble = Trouble(stack, random.Random(seed), cache=cache, way=way)
         with memory.watching(), readers.reading(), load.asking():
             trouble.play(seconds=seconds, every=every)
-        ended = wait_until_all_end(stack, len(load.jobs), seconds=120)
+        ended = wait_until_all_end(stack, len(load.jobs) + 1, seconds=120)
         growths = memory.growths()
         return {
-            "jobs": len(load.jobs),
-            "hits": load.answers[200],
+            **load.figures(),
             **{f"faults_{name}": count for name, count in sorted(trouble.played.items())},
-            "asked_again": load.again,
-            "unanswered": load.unanswered,
-            "broken_answers": load.broken_answers,
+            **outcomes.outcomes(stack, load, others=readers.jobs),
             "not_succeeded": jobs_in(stack, "failed") + jobs_in(stack, "canceled"),
             "reads": readers.asked,
             "reads_missed": readers.missed / readers.asked,
             "seconds_to_end": ended,
             "dead_processes": dead(stack),
+            **listener.figures(stack, load.awaited),
             **reconciled(stack, objects_in_bucket(bucket), cache=cache),
             **{f"mib_per_hour_{name}": growth for name, growth in growths.items()},
             "mib_per_hour_most": max(growths.values()),
@@ -131,37 +139,33 @@ def _drop_clients(redis: RedisServer) -> None:
 
 
 class Readers:
-    """Ask every API process for a sound that is known, and hear it; `missed` counts what was not served."""
+    """Ask every API process for a sound that is known, and hear it; `missed` counts what was not served.
+
+    `jobs` are the ids of what was made for them: at first, and whenever it is not found.
+    """
 
     def __init__(self, stack: Stack, text: str) -> None:
         self._stack = stack
         self._text = text
         self._lock = threading.Lock()
-        self._ended = threading.Event()
+        self.jobs: set[str] = set()
         self.asked = self.missed = 0
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        with self._stack.client() as client:
-            post(client, {"text": self._text, "wait": 60})
-        threads = [threading.Thread(target=self._read, args=(api,), daemon=True) for api in apis(self._stack)]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            self._ended.set()
-            for thread in threads:
-                thread.join(90)
+        with ExitStack() as opened:
+            clients = [opened.enter_context(self._stack.client(api)) for api in apis_of(self._stack)]
+            self._read(clients[0])
+            with at_work([partial(self._read, client) for client in clients], pause=0.1):
+                yield
 
-    def _read(self, api: Child) -> None:
-        with self._stack.client(api) as client:
-            while not self._ended.wait(0.1):
-                answer = post(client, {"text": self._text, "wait": 30})
-                heard = answer.status == 200 and client.get(f"/v1/speech/{answer.body['id']}/audio").status_code == 200
-                with self._lock:
-                    self.asked += 1
-                    self.missed += not heard
+    def _read(self, client: httpx.Client) -> None:
+        answer = post(client, {"text": self._text, "wait": 30})
+        heard = answer.status == 200 and client.get(f"/v1/speech/{answer.body['id']}/audio").status_code == 200
+        with self._lock:
+            self.asked += 1
+            self.missed += not heard
+            self.jobs |= {speech for speech in [str(answer.body.get("id"))] if speech.startswith("job_")}
 
 
 ROW = Row(
@@ -171,13 +175,14 @@ ROW = Row(
     short={"seconds": 60.0, "clients": 3, "pause": 0.6, "every": 5.0, "run": 0.1},
     long={"seconds": 1800.0, "clients": 3, "pause": 0.8, "every": 15.0, "run": 0.1},
     limits={
-        "unanswered": 0,
-        "broken_answers": 0,
         "not_succeeded": 0,
         "reads_missed": 0.005,
         "dead_processes": 0,
         "objects_without_row": 0,
-        **LIMITS,
+        **mixed_load.LIMITS,
+        **outcomes.LIMITS,
+        **listening.LIMITS,
+        **reconciling.LIMITS,
     },
     long_limits={"mib_per_hour_most": 12},
     in_tests=False,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from tests.faults.asking import crowd, number, percentile
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 
 
 def play(make_stack: MakeStack, *, seed: int, requests: int, apis: int, run: float) -> Figures:
-    stack = make_stack(env={"COUNTING_SECONDS": str(run), "REFRAIN_MAX_WAITERS": str(requests)})
-    stack.api(apis)
-    stack.engine_worker(2)
-    stack.io_worker()
-    stack.beat()
-    stack.wait_for_engines()
+    stack = started(make_stack, {"COUNTING_SECONDS": str(run), "REFRAIN_MAX_WAITERS": str(requests)}, apis=apis)
     crowd(stack, [{"text": "The processes are warm.", "wait": 30}] * apis)
     before = len(stack.runs())
     answers = crowd(stack, [{"text": f"Everybody says this, seed {seed}.", "wait": 60}] * requests)

@@ -16,6 +16,7 @@ from synth.storage import s3
 from synth.storage.base import ObjectStore
 from tenants.types import TenantRef
 from tests.faults.asking import crowd, number, open_jobs, rows, wait_until_all_end
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.nanio import NanioServer
 from tests.servers.tcp_proxy import TcpProxy, Way
@@ -39,12 +40,7 @@ DONE = (
 
 def play(make_stack: MakeStack, *, seed: int, jobs: int, outage: float) -> Figures:
     with _storage() as (server, proxy):
-        stack = make_stack(env=_environment(server, proxy))
-        stack.api()
-        stack.engine_worker()
-        stack.io_worker()
-        stack.beat()
-        stack.wait_for_engines()
+        stack = started(make_stack, _environment(server, proxy), engine_workers=1)
         scene = Scene(stack, proxy, s3.open_store(server.options))
         figures: Figures = {}
         for fault in FAULTS:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 from tests.engines.counting import FAIL_PERMANENTLY, FAIL_TRANSIENTLY
 from tests.faults.asking import Answer, crowd, runs_of
+from tests.faults.ground import started
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.stack import Stack
 
@@ -16,24 +18,20 @@ NEGATIVE_SECONDS = 5.5
 
 
 def play(make_stack: MakeStack, *, seed: int, waiters: int, apis: int, run: float, lease: float) -> Figures:
-    stack = make_stack(
-        env={
-            "COUNTING_SECONDS": str(run),
-            "REFRAIN_LEASE": str(lease),
-            "REFRAIN_HEARTBEAT": str(lease / 3),
-            "REFRAIN_MAX_WAITERS": str(waiters),
-        }
-    )
-    stack.api(apis)
-    stack.engine_worker(2)
-    stack.io_worker()
-    stack.beat()
-    stack.wait_for_engines()
-    return {
-        **_holder_killed(stack, f"The holder dies, seed {seed}.", waiters, most=lease + run + 5),
-        **_fails_for_good(stack, f"Please {FAIL_PERMANENTLY} at seed {seed}.", waiters),
-        **_fails_for_now(stack, f"Please {FAIL_TRANSIENTLY} at seed {seed}.", waiters),
+    env = {
+        "COUNTING_SECONDS": str(run),
+        "REFRAIN_LEASE": str(lease),
+        "REFRAIN_HEARTBEAT": str(lease / 3),
+        "REFRAIN_MAX_WAITERS": str(waiters),
     }
+    stack = started(make_stack, env, apis=apis)
+    doomed = f"Please {FAIL_PERMANENTLY} at seed {seed}."
+    killed = _holder_killed(stack, f"The holder dies, seed {seed}.", waiters, most=lease + run + 5)
+    failed = _fails_for_good(stack, doomed, waiters)
+    remembered_until = time.monotonic() + NEGATIVE_SECONDS
+    failed |= _fails_for_now(stack, f"Please {FAIL_TRANSIENTLY} at seed {seed}.", waiters)
+    threading.Event().wait(max(0.0, remembered_until - time.monotonic()))
+    return {**killed, **failed, "b_not_tried_again_later": 1 - _runs_of_another_try(stack, doomed)}
 
 
 def _holder_killed(stack: Stack, text: str, waiters: int, *, most: float) -> Figures:
@@ -57,25 +55,25 @@ def _kill_holder(stack: Stack, text: str) -> None:
 
 def _fails_for_good(stack: Stack, text: str, waiters: int) -> Figures:
     answers = crowd(stack, [{"text": text, "wait": 60}] * waiters)
-    runs = runs_of(stack, text)
-    threading.Event().wait(NEGATIVE_SECONDS)
-    crowd(stack, [{"text": text, "wait": 60}])
     return {
-        "b_runs": runs,
+        "b_runs": runs_of(stack, text),
         "b_unlike_errors": sum(not _is_error(answer, 422, "told_to_fail") for answer in answers),
-        "b_not_tried_again_later": 1 - (runs_of(stack, text) - runs),
     }
 
 
 def _fails_for_now(stack: Stack, text: str, waiters: int) -> Figures:
     answers = crowd(stack, [{"text": text, "wait": 60}] * waiters)
-    runs = runs_of(stack, text)
-    crowd(stack, [{"text": text, "wait": 60}])
     return {
-        "c_runs": runs,
+        "c_runs": runs_of(stack, text),
         "c_unlike_errors": sum(not _is_error(answer, 503, "told_to_fail_for_now") for answer in answers),
-        "c_was_cached": int(runs_of(stack, text) == runs),
+        "c_was_cached": int(_runs_of_another_try(stack, text) == 0),
     }
+
+
+def _runs_of_another_try(stack: Stack, text: str) -> int:
+    before = runs_of(stack, text)
+    crowd(stack, [{"text": text, "wait": 60}])
+    return runs_of(stack, text) - before
 
 
 def _is_error(answer: Answer, status: int, code: str) -> bool:

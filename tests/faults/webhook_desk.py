@@ -12,8 +12,8 @@ from django.db import transaction
 
 from synth import wiring
 from synth.models import DeliveryAttempt, WebhookEndpoint
-from synth.service.deliveries import replay_failed
-from synth.service.events import note_event
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.outcomes import replay_failed
 from synth.webhooks.signing import new_secret
 from tenants.models import Tenant
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from standardwebhooks import WebhookVerificationError
 
-from tests.faults.asking import number, rows
+from tests.faults.asking import comes_true, number, rows
+from tests.faults.listening import webhook_environment
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.servers.inbox import Delivered, Inbox, Reply
 from tests.stack import Child, Stack
@@ -39,9 +40,11 @@ def play(make_stack: MakeStack, *, seed: int, events: int, pauses: list[float], 
     trap = _Trap()
     with ExitStack() as running:
         inboxes = {name: running.enter_context(Inbox(_replies(name, trap))) for name in NAMES}
-        stack = make_stack(env=_environment(inboxes, pauses, timeout))
-        (worker,) = stack.io_worker()
-        stack.beat()
+        ports = [inbox.port for inbox in inboxes.values()]
+        stack = make_stack(env=webhook_environment(ports, pauses=pauses, timeout=timeout))
+        with stack.at_once():
+            (worker,) = stack.io_worker()
+            stack.beat()
         counts = {name: events // len(NAMES) + (place < events % len(NAMES)) for place, name in enumerate(NAMES)}
         secrets = _make_endpoints(stack, inboxes, {**counts, "struck": 0})
         stuck = _wait_until_ended(stack, events - counts["struck"])
@@ -87,16 +90,6 @@ def _replies(name: str, trap: _Trap) -> Callable[[Delivered], Reply] | None:
     return replies.get(name)
 
 
-def _environment(inboxes: dict[str, Inbox], pauses: list[float], timeout: float) -> dict[str, str]:
-    return {
-        "REFRAIN_WEBHOOK_HTTP": "yes",
-        "REFRAIN_WEBHOOK_NETWORKS": "127.0.0.0/8",
-        "REFRAIN_WEBHOOK_PORTS": ",".join(str(inbox.port) for inbox in inboxes.values()),
-        "REFRAIN_WEBHOOK_PAUSES": ",".join(map(str, pauses)),
-        "REFRAIN_WEBHOOK_TIMEOUT": str(timeout),
-    }
-
-
 def _at_the_desk(stack: Stack, call: str) -> str:
     """The last line of what it printed."""
     printed = stack.run("shell", "-v0", "-c", f"from tests.faults import webhook_desk as desk; desk.{call}")
@@ -113,11 +106,8 @@ def _make_endpoints(stack: Stack, inboxes: dict[str, Inbox], counts: dict[str, i
 def _wait_until_ended(stack: Stack, deliveries: int, *, seconds: float = 150.0) -> int:
     """How many are not, when the time is over."""
     query = f"SELECT count(*) FROM synth_webhookdelivery WHERE NOT ({OPEN})"
-    try:
-        stack.wait_until(lambda: number(stack, query) >= deliveries, seconds=seconds)
-    except AssertionError:
-        return deliveries - number(stack, query)
-    return 0
+    comes_true(stack, lambda: number(stack, query) >= deliveries, seconds=seconds)
+    return max(0, deliveries - number(stack, query))
 
 
 def _in_state(stack: Stack, state: str) -> int:

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from synth import metrics
 from synth.census import Census
-from synth.models import Entry, Rendering, Synthesis, WebhookDelivery, WebhookEndpoint, WebhookEvent
+from synth.models import CurationAction, Entry, Rendering, Synthesis, WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.states import Priority, State
 from tests.metrics.scraping import Samples, labels_of, parse, value
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_work, publish_card
@@ -161,3 +161,22 @@ def test_webhooks_that_are_due_and_how_endpoints_are(world: World) -> None:  # n
     assert 100 <= value(told, "refrain_webhooks_oldest_seconds") < 160
     states = {state: value(told, "refrain_webhook_endpoints", state=state) for state in ("well", "failing", "given_up")}
     assert states == {"well": 1, "failing": 1, "given_up": 1}
+
+
+def test_batches_that_are_open_and_what_is_left_of_them(world: World) -> None:  # noqa: F811
+    now = timezone.now()
+    counts = {"matched": 10, "refused": 1, "done": 3, "cached": 2, "failed": 1}
+    for kind, state, age in (
+        ("batch", "running", 200),
+        ("batch", "queued", 100),
+        ("batch", "succeeded", 900),
+        ("batch", "waiting", 900),  # it is being stored
+        ("warm", "running", 900),
+    ):
+        columns = {"kind": kind, "state": state, "tenant": world.owner.tenant, **counts}
+        action = CurationAction.objects.create(**columns)
+        CurationAction.objects.filter(id=action.id).update(created_at=now - timedelta(seconds=age))
+    told = count()
+    assert value(told, "refrain_batches_open") == 2
+    assert value(told, "refrain_batches_items_left") == 6
+    assert 200 <= value(told, "refrain_batches_oldest_seconds") < 260

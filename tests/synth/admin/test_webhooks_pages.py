@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from synth import service
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
-from synth.service.payloads import opened_secrets
+from synth.service.webhooks.payloads import opened_secrets
 from tests.deliveries import URL, deliver, endpoint
 from tests.synth.admin.pages import list_of, page_of, rows_of, words
 from tests.world import World

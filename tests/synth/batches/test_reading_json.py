@@ -84,3 +84,26 @@ def test_what_is_broken_is_never_taken_for_whole(others: dict[str, Any], items: 
     if not any(isinstance(value, Unreadable) for value in found[1]):
         whole = orjson.loads(broken)
         assert found == ({name: value for name, value in whole.items() if name != "items"}, whole.get("items", []))
+
+
+@pytest.mark.parametrize("one", ["[", "[],", '"",', '{"a":'])
+def test_a_body_of_brackets_is_not_looked_through_to_its_end(one: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_members, "MOST_MARKS", 1000)
+    file = io.BytesIO(b'{"items": [' + one.encode() * 10_000)
+    with pytest.raises(InvalidRequest) as refused:
+        Members(file, streamed="items", most=2**20).others()
+    assert refused.value.code == "too_large"
+    assert file.tell() < 10_000
+
+
+def test_what_a_text_says_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_members, "MOST_MARKS", 10)
+    text = '[,{"\\\u4f60' * 1000
+    assert read(json.dumps({"items": [text]})) == ({}, [text])
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.sampled_from('"\\aé你\n')), max_size=4))
+def test_quotes_and_escapes_on_the_edge_of_a_piece(items: list[str]) -> None:
+    for ascii_alone in (True, False):
+        assert read(json.dumps({"items": items}, ensure_ascii=ascii_alone)) == ({}, items)

@@ -20,7 +20,7 @@ from tenants.models import Usage
 from tests.engines.counting import FAIL_PERMANENTLY
 from tests.servers.receiver import wait_until
 from tests.synth.batches.conftest import Sender, item
-from tests.synth.queue.desk import at_once, said
+from tests.synth.queue.desk import at_once, said, somebody_waits
 
 ITEMS = [item(f"Item {number}.", custom_id=f"c{number}") for number in range(5)]
 
@@ -182,16 +182,10 @@ def test_renderings_are_locked_in_the_order_of_everybody_else(owner: Sender):
         rows.get(id=lower)
         thread = threading.Thread(target=cancel)
         thread.start()
-        assert wait_until(_somebody_waits)
+        assert wait_until(somebody_waits)
         assert rows.get(id=higher)
     thread.join(20)
     assert canceled == ["canceled"]
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])
 
 
 def test_one_item_is_canceled_by_its_job(owner: Sender):

@@ -5,18 +5,24 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import threading
 import tracemalloc
 from types import SimpleNamespace
 
 import pytest
+from django.db import transaction
 from rest_framework.exceptions import ParseError
 
 from synth.api import batch_reading
 from synth.api.batch_reading import CsvUpload, JsonLinesUpload, JsonUpload, NdjsonBatch
 from synth.models import CurationAction, CurationLine
-from synth.service import batches
+from synth.service import Actor
+from synth.service.batches import intake
+from synth.service.curation import open_action
 from tenants.errors import InvalidRequest
+from tests.servers.receiver import wait_until
 from tests.synth.batches.conftest import Sender, item
+from tests.synth.queue.desk import at_once, somebody_waits
 
 NDJSON, CSV = "application/x-ndjson", "text/csv"
 BOM = b"\xef\xbb\xbf"
@@ -173,8 +179,8 @@ def test_a_wrong_query_string_is_refused(owner: Sender, query: str):
 
 
 def test_too_many_items_leave_nothing(owner: Sender, monkeypatch):
-    monkeypatch.setattr(batches, "MOST_ITEMS", 5)
-    monkeypatch.setattr(batches, "STORED_AT_ONCE", 2)
+    monkeypatch.setattr(intake, "MOST_ITEMS", 5)
+    monkeypatch.setattr(intake, "STORED_AT_ONCE", 2)
     answer = owner.upload(lines(*[item(f"Line {number}.") for number in range(6)]), NDJSON)
     assert (answer.status_code, answer.json()["code"]) == (422, "out_of_range")
     assert not CurationAction.objects.exists()
@@ -293,3 +299,33 @@ def test_only_ten_at_a_time_and_purges_beside_them(owner: Sender, stranger: Send
     assert owner.get("/v1/cache/actions", status="queued")["results"] == []
     assert len(owner.get("/v1/batches", status="queued")["results"]) == 10
     assert len(owner.get("/v1/batches", status="running")["results"]) == 0
+
+
+def test_no_more_than_ten_of_those_that_come_at_once(owner: Sender):
+    for _number in range(9):
+        owner.send(item("Hello."))
+    opened, ended = threading.Event(), threading.Event()
+
+    def tenth() -> None:
+        with transaction.atomic():
+            open_action("batch", tenant=owner.member.ref, actor=Actor())
+            opened.set()
+            wait_until(lambda: ended.is_set() or somebody_waits())
+
+    def one_more() -> int:
+        assert opened.wait(30)
+        try:
+            return owner.upload(json.dumps({"items": [item("Hello.")]}).encode()).status_code
+        finally:
+            ended.set()
+
+    assert at_once([tenth, one_more]) == [None, 429]
+
+
+@pytest.mark.parametrize("media_type", [NDJSON, CSV])
+def test_a_list_has_so_many_lines_at_most_empty_ones_included(owner: Sender, monkeypatch, media_type: str):
+    monkeypatch.setattr(batch_reading, "MOST_LINES", 100)
+    head = b"text\n" if media_type == CSV else b""
+    refused = owner.upload(head + b"\n" * 200, media_type)
+    assert (refused.status_code, refused.json()["code"]) == (422, "too_large")
+    assert not CurationAction.objects.exists()

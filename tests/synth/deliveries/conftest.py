@@ -12,9 +12,9 @@ import pytest
 
 from synth.models import WebhookEndpoint, WebhookEvent
 from synth.queue.claim import Worker
-from synth.service import sending
-from synth.service.events import note_event
-from synth.service.sending import drain_deliveries
+from synth.service.webhooks import sending
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.sending import drain_deliveries
 from tests.deliveries import make_endpoint
 from tests.servers.inbox import Delivered, Inbox, Reply
 from tests.world import Member, World, make_world, world  # noqa: F401 - a fixture

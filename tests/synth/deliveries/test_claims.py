@@ -13,10 +13,10 @@ from synth.models import DeliveryAttempt, WebhookDelivery, WebhookEndpoint
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.queue.claim import Worker
-from synth.queue.deliveries import AT_ONCE, Room, claim_deliveries, deliveries_due
-from synth.service.deliveries import Try, record
-from synth.service.events import note_event
-from synth.service.routing import route_events
+from synth.queue.deliveries import AT_ONCE, Claims, Room, claim_deliveries, deliveries_due
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.outcomes import Try, record, record_lost
+from synth.service.webhooks.routing import route_events
 from tests.deliveries import make_endpoint
 from tests.synth.queue.desk import at_once
 
@@ -30,7 +30,7 @@ def room(**changes: object) -> Room:
 
 
 def claim(worker: Worker = ONE, **changes: object) -> list[WebhookDelivery]:
-    return claim_deliveries(worker, room(**changes))
+    return claim_deliveries(worker, room(**changes)).to_send
 
 
 def fill(endpoint: WebhookEndpoint, subjects: list[str], *, kind: str = "speech.failed") -> None:
@@ -179,12 +179,34 @@ def test_a_lease_that_ran_out_is_taken_and_the_late_result_thrown_away(endpoint)
     past = database_now() - timedelta(seconds=1)
     WebhookDelivery.objects.update(lease_until=past, not_before=past)
     assert deliveries_due()
-    (taken,) = claim(OTHER)
-    assert (taken.attempt, taken.worker, taken.tries) == (2, "other", 0)
+    claims = claim_deliveries(OTHER, room())
+    assert (claims.to_send, claims.lost) == ([], [lost])
+    assert record_lost(claims.lost[0], lease=30)
     assert not record(lost, Try(sent_at=database_now(), seconds=0.1, status=200))
+    assert claim(OTHER) == []
+    WebhookDelivery.objects.update(not_before=past)
+    (taken,) = claim(OTHER)
+    assert (taken.attempt, taken.worker, taken.tries) == (2, "other", 1)
     end(taken, 200)
     noted = list(DeliveryAttempt.objects.values_list("number", "status", "error"))
     assert noted == [(1, None, "sender_lost"), (2, 200, "")]
+
+
+def test_one_whose_sending_kills_its_sender_is_given_up_like_any_other(endpoint, webhooks):
+    webhooks(pauses=[5.0, 30.0])
+    fill(endpoint, ["job_1"])
+    for _ in range(3):
+        assert claim()
+        past = database_now() - timedelta(seconds=1)
+        WebhookDelivery.objects.update(lease_until=past, not_before=past)
+        (lost,) = claim_deliveries(OTHER, room()).lost
+        assert record_lost(lost, lease=30)
+        WebhookDelivery.objects.filter(state=State.QUEUED).update(not_before=past)
+    row = WebhookDelivery.objects.get()
+    assert (row.state, row.tries, row.last_error) == (State.FAILED, 3, "sender_lost")
+    assert claim_deliveries(OTHER, room()) == Claims()
+    endpoint.refresh_from_db()
+    assert endpoint.failing_since is None
 
 
 def test_claims_of_a_disabled_endpoint_are_canceled_whoever_disabled_it(endpoint):

@@ -11,8 +11,9 @@ from django.core import mail
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.clock import database_now
 from synth.models.states import State
-from synth.service.deliveries import cancel_deliveries, replay
-from synth.service.events import note_event
+from synth.queue.deliveries import cancel_open
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.outcomes import replay
 from tests.servers.inbox import Reply
 from tests.servers.receiver import wait_until
 
@@ -122,6 +123,6 @@ def test_canceling_leaves_what_is_being_sent(world, receive, endpoint_of, tell, 
     send()
     first = WebhookDelivery.objects.order_by("id").first()
     WebhookDelivery.objects.filter(id=first.id).update(state=State.RUNNING)
-    assert cancel_deliveries(endpoint) == 1
+    assert cancel_open([endpoint.id]) == 1
     assert states() == ["canceled", "running"]
     assert WebhookEvent.objects.count() == 2

@@ -12,8 +12,8 @@ from synth.models.clock import database_now
 from synth.models.states import State
 from synth.queue.doorbell import IO_QUEUE
 from synth.service.expiring import forget_events
-from synth.service.routing import route_events
 from synth.service.sweeping import sweep
+from synth.service.webhooks.routing import route_events
 from tenants.ids import first_id_at, new_id
 from tests.deliveries import make_endpoint
 

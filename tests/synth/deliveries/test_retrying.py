@@ -9,7 +9,7 @@ import pytest
 from synth.models import DeliveryAttempt, WebhookDelivery, WebhookEndpoint
 from synth.models.clock import database_now
 from synth.models.states import State
-from synth.service.deliveries import replay, replay_failed
+from synth.service.webhooks.outcomes import replay, replay_failed
 from tests.deliveries import make_endpoint, secrets_of
 from tests.servers.inbox import Reply
 from tests.servers.ports import free_port

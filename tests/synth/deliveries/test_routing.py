@@ -7,8 +7,8 @@ import pytest
 from synth.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from synth.models.states import State
 from synth.models.webhook import EventType
-from synth.service.events import note_event
-from synth.service.routing import route_events
+from synth.service.webhooks.events import note_event
+from synth.service.webhooks.routing import route_events
 from tests.deliveries import make_endpoint
 from tests.synth.queue.desk import at_once
 

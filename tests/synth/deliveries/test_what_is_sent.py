@@ -13,7 +13,8 @@ from synth import wiring
 from synth.codec import utc
 from synth.models import Job, WebhookDelivery
 from synth.models.states import State
-from synth.service.payloads import MOST_BYTES, body_of
+from synth.service.webhooks import sending
+from synth.service.webhooks.payloads import MOST_BYTES, body_of
 from synth.webhooks.signing import new_secret
 from tests.deliveries import secrets_of
 from tests.synth.admin.rows import ENGLISH, make_work
@@ -120,6 +121,9 @@ def test_secrets_that_cannot_be_read_are_a_failure_that_may_pass(world, receive,
     send()
     row = WebhookDelivery.objects.get()
     assert (inbox.received, row.state, row.last_error) == ([], State.QUEUED, "internal_error")
+    endpoint.refresh_from_db()
+    assert endpoint.failing_since is None
+    assert not sending._manners.those(prompt=True)
 
 
 def test_the_sound_of_a_speech_has_a_fresh_address(world, receive, endpoint_of, tell, send):

@@ -13,10 +13,10 @@ from synth.keys import rendition_key
 from synth.models import Job, Rendering, Synthesis
 from synth.models.states import Priority
 from synth.queue.claim import Worker, claim_rendering, claim_synthesis
-from synth.service.callbacks import Callback
 from synth.service.rendering import render
 from synth.service.submission import submit
 from synth.service.synthesis import synthesize
+from synth.service.webhooks.callbacks import Callback
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, Manner, Output, Spec
 from tests.engines.counting import NAME, CountingEngine, runs
@@ -120,3 +120,12 @@ def at_once(calls: Sequence[Callable[[], Any]], *, seconds: float = 60.0) -> lis
         thread.join(seconds)
     assert not any(thread.is_alive() for thread in threads), "a thread hangs"
     return results
+
+
+def somebody_waits() -> bool:
+    """For a lock. For that of the whole of SQLite nobody can see who waits."""
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])

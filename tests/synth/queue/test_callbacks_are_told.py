@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from synth.models import Job, WebhookEndpoint, WebhookEvent
-from synth.service.callbacks import Callback
 from synth.service.endings import Failure, cancel_job, rendering_succeeded, synthesis_failed
+from synth.service.webhooks.callbacks import Callback
 from tests.engines.counting import FAIL_PERMANENTLY
 from tests.synth.queue.desk import claim, order, render_all, speak_all, work
 

@@ -27,6 +27,7 @@ from synth.service.synthesis import synthesize
 from tests.cards import COUNTING
 from tests.moves import Move, MovesMade, allowed, of
 from tests.synth.queue.desk import WORKER, claim, order, spec
+from tests.world import World
 
 pytestmark = pytest.mark.django_db
 FAILURE = Failure(code="test")
@@ -70,13 +71,13 @@ OPERATIONS: dict[str, Operation] = {
     "fail_renderings": fail_all,
     "hand_on": hand_on,
     "cancel": lambda _, __, job: endings.cancel_job(job.rendering.tenant.ref, job.id),
-    "sweep": lambda *_: sweep(),
-    "sweep_storage": lambda *_: sweep_storage(),
     "erase_voice": lambda _, rendering, __: erasing._fail_open_work(rendering.tenant.ref, "fingerprint-of-counting_a"),
 }
+SWEEPS = {"sweep": sweep, "sweep_storage": sweep_storage}
 OF_SENTENCES = (State.QUEUED, State.RUNNING, *ENDED)
 # That a job does not fit its rendering matters to the sweeper alone.
 JOB_STATES = (State.QUEUED, State.CANCELED)
+DIGESTS = ("", "e" * 64)
 
 
 def put_into(row: Synthesis | Rendering | Job, state: State, **fields: object) -> None:
@@ -100,20 +101,24 @@ def rows(moves, world) -> tuple[Synthesis, Rendering, Job]:
     return Synthesis.objects.get(), Rendering.objects.get(), job
 
 
-def test_the_table_allows_what_the_operations_do_and_nothing_else(moves, rows):
+def test_the_table_allows_what_the_operations_do_and_nothing_else(moves, rows, world):
     """A table that allowed more would let a mistake pass."""
-    made: set[Move] = set()
-    for operation in OPERATIONS:
-        by_it = made_by(operation, moves, rows)
+    by_operation = {operation: made_by(operation, moves, rows) for operation in OPERATIONS}
+    by_operation |= {name: made_by_sweeping(name, moves, world) for name in SWEEPS}
+    for operation, by_it in by_operation.items():
         assert by_it <= allowed(), operation
-        made |= by_it
+    made = set().union(*by_operation.values())
     for machine in (Synthesis, Rendering, Job):
         assert of(machine, made) == of(machine, allowed())
 
 
-@pytest.mark.parametrize("operation", ["claim", "claim_rendering", "fail_unclaimed", "sweep"])
+@pytest.mark.parametrize("operation", ["claim", "claim_rendering", "fail_unclaimed"])
 def test_neither_do_those_that_take_lapsed_leases_make_another_move(moves, rows, operation):
     assert made_by(operation, moves, rows, lapsed=True) <= allowed()
+
+
+def test_neither_does_the_sweeper_where_leases_have_lapsed(moves, rows, world):
+    assert made_by_sweeping("sweep", moves, world, lapsed=True) <= allowed()
 
 
 def made_by(operation: str, moves: MovesMade, rows, *, lapsed: bool = False) -> set[Move]:
@@ -121,18 +126,38 @@ def made_by(operation: str, moves: MovesMade, rows, *, lapsed: bool = False) -> 
     lease = database_now().replace(year=2020 if lapsed else 2099)
     long_ago = database_now() - timedelta(hours=1)
     made: set[Move] = set()
-    of_jobs = JOB_STATES if "sweep" in operation else JOB_STATES[:1]
-    for of_sentence, of_rendering, of_job, digest in itertools.product(OF_SENTENCES, State, of_jobs, ("", "e" * 64)):
+    for states in itertools.product(OF_SENTENCES, State, JOB_STATES[:1], DIGESTS):
         with transaction.atomic():
-            put_into(rows[0], of_sentence, lease_until=lease, created_at=long_ago)
-            put_into(rows[1], of_rendering, lease_until=lease, created_at=long_ago)
-            put_into(rows[2], of_job)
-            RenderingPart.objects.update(digest=digest, synthesis=rows[0])
+            put_all_into(rows, *states, lease_until=lease, created_at=long_ago)
             moves.forget()
             OPERATIONS[operation](*rows)
             made |= moves.made()
             transaction.set_rollback(True)
     return made
+
+
+def made_by_sweeping(name: str, moves: MovesMade, world: World, *, lapsed: bool = False) -> set[Move]:
+    """All moves of one round over rows in every combination of states at once."""
+    lease = database_now().replace(year=2020 if lapsed else 2099)
+    long_ago = database_now() - timedelta(hours=1)
+    with transaction.atomic():
+        for number, states in enumerate(itertools.product(OF_SENTENCES, State, JOB_STATES, DIGESTS)):
+            job = order(world.owner, f"Number {number}.")
+            sentence = Synthesis.objects.get(parts__rendering=job.rendering)
+            put_all_into((sentence, job.rendering, job), *states, lease_until=lease, created_at=long_ago, attempt=1)
+        moves.forget()
+        SWEEPS[name]()
+        made = moves.made()
+        transaction.set_rollback(True)
+    return made
+
+
+def put_all_into(rows, of_sentence: State, of_rendering: State, of_job: State, digest: str, **fields: object) -> None:
+    sentence, rendering, job = rows
+    put_into(sentence, of_sentence, **fields)
+    put_into(rendering, of_rendering, **fields)
+    put_into(job, of_job)
+    RenderingPart.objects.filter(rendering=rendering).update(digest=digest, synthesis=sentence)
 
 
 @pytest.mark.parametrize("state", ENDED)

@@ -12,7 +12,7 @@ from synth.models.clock import database_now
 from synth.models.states import State
 from synth.queue.doorbell import IO_QUEUE, engine_queue
 from synth.service import stuck, sweeping
-from synth.service.check import Check
+from synth.service.inspection import Check
 from synth.service.stuck import STUCK_AFTER
 from synth.service.sweeping import sweep
 from tests.synth.queue.desk import at_once, claim, order, speak_all, states, work

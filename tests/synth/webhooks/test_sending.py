@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +16,8 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from synth.webhooks.addresses import Address, Policy
-from synth.webhooks.http import Answer, LookUp, NotSent, Sender
+from synth.webhooks.http import Answer, NotSent, Sender
+from synth.webhooks.names import LookUp
 from tests.servers.ports import free_port
 from tests.servers.receiver import OK, Behaviour, Receiver, answers, drips, hangs, wait_until
 
@@ -221,6 +224,25 @@ def test_a_hanging_look_up_ends_at_the_deadline():
         assert not released.is_set()
     released.set()
     assert failure.value.code == "timed_out"
+
+
+HANGING_PROCESS = """
+import threading
+from synth.webhooks.addresses import Policy
+from synth.webhooks.http import NotSent, Sender
+
+with Sender(Policy(False, frozenset([80]), ()), 0.5, look_up=lambda *_: threading.Event().wait()) as sender:
+    try:
+        sender.start("http://hanging.example.com/", {}, b"").result()
+    except NotSent as error:
+        print(error.code)
+"""
+
+
+def test_a_hanging_look_up_does_not_keep_its_process():
+    command = [sys.executable, "-c", HANGING_PROCESS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+    assert (done.returncode, done.stdout) == (0, "timed_out\n"), done.stderr
 
 
 def test_many_are_under_way_at_once():

@@ -1,0 +1,1 @@
+"""Telling tenants what happened: endpoints, events, deliveries, sending. HTTP is in synth/webhooks/."""
