@@ -17,7 +17,7 @@ LISTED = re.findall(r"^#([A-Z0-9_]+)=(.*)$", (ROOT / ".env.example").read_text(e
 # What a default depends on: a folder, a secret, or what `make run` sets itself.
 NO_FIXED_DEFAULT = {
     "REFRAIN_SECRET_KEY", "REFRAIN_KEY_PEPPERS", "REFRAIN_URL_SIGNING_KEY", "REFRAIN_VAR_DIR", "REFRAIN_FILES_ROOT",
-    "REFRAIN_ENGINES", "DATABASE_URL", "CELERY_BROKER_URL",
+    "REFRAIN_ENGINES", "REFRAIN_AUDIT_KEYS", "DATABASE_URL", "CELERY_BROKER_URL",
 }  # fmt: skip
 PROBE = """
 import json, sys

@@ -68,7 +68,7 @@ class TenantForm(LimitForm):
         return str(self.cleaned_data["audit_text"] or self.instance.audit_text)
 
     def clean_encryption(self) -> str:
-        mode = str(self.cleaned_data["encryption"] or self.initial["encryption"])
+        mode = str(self.cleaned_data["encryption"] or self.instance.encryption)
         if mode != Tenant.Encryption.NONE and not platform_keys().current:
             raise ValidationError(_("Set REFRAIN_ENCRYPTION_KEYS first: without it nothing can be encrypted."))
         return mode
@@ -116,6 +116,8 @@ class TenantAdmin(ServiceAdmin):
             max_running=asked["max_running"],
         )
         tenant = service.keep_audit(tenant, text=asked["audit_text"], days=asked["audit_days"])
+        if asked["encryption"] != tenant.encryption:
+            tenant = set_encryption(tenant, asked["encryption"])
         tenant = service.limit_own_rules(tenant, **{name: asked[name] for name in RULE_FIELDS})
         quotas = {name: asked[name] for name in QUOTA_FIELDS if asked[name] is not None}
         return service.limit_quotas(tenant, **quotas) if quotas else tenant
@@ -134,7 +136,7 @@ class TenantAdmin(ServiceAdmin):
             service.limit_own_rules(obj, **{name: asked[name] for name in RULE_FIELDS})
         if asked["encryption"] != form.initial["encryption"]:
             set_encryption(obj, asked["encryption"])
-        if set(AUDIT_FIELDS) & set(form.changed_data):
+        if any(asked[name] != form.initial[name] for name in AUDIT_FIELDS):
             service.keep_audit(obj, text=asked["audit_text"], days=asked["audit_days"])
 
     @display(

@@ -224,3 +224,11 @@ def test_encryption_is_set_once_there_are_keys_to_wrap_with(browser, world, sett
     assert after.snapshot_version > before.snapshot_version
     assert browser.post(page, {"name": "Owner", "slug": "owner"}).status_code == 302
     assert Tenant.objects.get(id=world.owner.tenant.id).encryption == "platform"
+
+
+def test_a_new_tenant_has_the_encryption_and_the_audit_that_its_form_says(browser, world, settings):
+    settings.REFRAIN_ENCRYPTION_KEYS = {"first": b"1" * 32}
+    said = {"name": "Acme", "slug": "acme", "encryption": "platform", "audit_text": "none", "audit_days": "30"}
+    assert browser.post(reverse(f"{TENANTS}_add"), said).status_code == 302
+    made = Tenant.objects.get(slug="acme")
+    assert (made.encryption, made.audit_text, made.audit_days) == ("platform", "none", 30)

@@ -58,7 +58,7 @@ def test_what_is_made_is_named(admin_client, world: World):
     answer = admin_client.post(reverse("admin:tenants_apikey_add"), body)
     token = answer.context["token"]
     (row,) = events(tenant=world.owner.tenant)
-    assert row.object == f"apikey:{world.owner.tenant.api_keys.get(name='new').pk}"
+    assert row.object == world.owner.tenant.api_keys.get(name="new").public_id
     assert token not in row.detail
 
 
