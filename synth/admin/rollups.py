@@ -53,6 +53,7 @@ class UsageDayAdmin(RollupAdmin):
 
 @admin.register(LatencyDay)
 class LatencyDayAdmin(RollupAdmin):
+    tenant_path = ""
     list_display = ["day", "what_label", "at_most", "answers"]
     list_filter = [("what", ChoicesDropdownFilter), DAY]
 
@@ -105,6 +106,7 @@ class PhraseDayAdmin(RollupAdmin):
 
 @admin.register(Sample)
 class SampleAdmin(RollupAdmin):
+    tenant_path = ""
     list_display = ["at", "waiting", "memory", "round_trip", "webhooks_due"]
     fields = ["at", "values_json"]
 
