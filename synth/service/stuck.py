@@ -182,9 +182,8 @@ def _end_lines_of_ended() -> None:
 def _not_answered() -> QuerySet[IdempotentRequest]:
     """But those that have left something: it bears their id, by which an equal request finds it for a day."""
     old = IdempotentRequest.objects.filter(status=None, lease_until__lt=database_now() - LEFT_AFTER)
-    left = (Job, CurationAction, ClonedVoice)
-    named = (rows._default_manager.filter(id=OuterRef("id")) for rows in left)  # noqa: SLF001
-    return old.filter(*(~Exists(rows) for rows in named)).order_by("created_at")
+    left = tuple(rows.filter(id=OuterRef("id")) for rows in (Job.objects, CurationAction.objects, ClonedVoice.objects))
+    return old.filter(*(~Exists(rows) for rows in left)).order_by("created_at")
 
 
 def _forget_not_answered() -> None:

@@ -6,8 +6,9 @@ import gzip
 import io
 import random
 import struct
+import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,14 @@ class Hostile:
     name: str
     data: bytes
     answers: frozenset[str] = REFUSED
+
+
+def wrong_answers(row: str, told: Iterable[tuple[Hostile, str]]) -> int:
+    """How many files were told what is not right for them; each is named on standard error."""
+    wrong = [(file, answer) for file, answer in told if answer not in file.answers]
+    for file, answer in wrong:
+        print(f"{row}: {file.name} was answered {answer}", file=sys.stderr)
+    return len(wrong)
 
 
 def honest() -> Iterator[Hostile]:

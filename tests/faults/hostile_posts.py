@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import httpx
 
-from tests.faults.asking import number, post
+from tests.faults.asking import apis_of, comes_true, number, post
 from tests.faults.ground import dead, started
-from tests.faults.hostile_files import ACCEPTED, Hostile
+from tests.faults.hostile_files import ACCEPTED, Hostile, wrong_answers
 from tests.faults.hostile_uploads import corpus
 from tests.faults.memory import resident_mib
 from tests.faults.scoreboard import Figures, MakeStack, Row
 from tests.recordings import CONSENT
+from tests.stack import Stack
 
 AT_WORK = 4  # uploads that wait for their end at a time
 SECONDS_OF_ONE = 30.0
+# Refused by the API itself, before a worker has read it: for what is wrong with the file, and nothing else.
+DOOR = "door: "
+OF_A_FILE = {413, 422}
 
 
 @dataclass
@@ -27,30 +31,30 @@ class Posted:
     """What became of one upload: `answer` is `accepted`, the code of its refusal, or what was no answer to it."""
 
     file: Hostile
-    answer: str = ""
+    sent_at: float
+    answer: str = "no end"
     href: str = ""
     seconds: float = 0.0
+
+    def ends(self, answer: str) -> None:
+        self.answer, self.seconds = answer, time.monotonic() - self.sent_at
 
 
 def play(make_stack: MakeStack, *, seed: int, changed: int) -> Figures:
     stack = started(make_stack, {}, engine_workers=1)
-    api = next(child for child in stack.children if child.port)
+    (api,) = apis_of(stack)
     before = resident_mib(api.pid)
     files = list(corpus(seed, changed))
+    posted: list[Posted] = []
     with stack.client() as client:
-        posted = [
-            item
-            for some in (files[start : start + AT_WORK] for start in range(0, len(files), AT_WORK))
-            for item in _posted(client, some)
-        ]
+        for start in range(0, len(files), AT_WORK):
+            posted += _posted(stack, client, files[start : start + AT_WORK])
         after = post(client, {"text": f"After the uploads of seed {seed}.", "wait": 60})
-    wrong = [item for item in posted if item.answer not in item.file.answers and not _refused_at_the_door(item)]
-    for item in wrong:
-        print(f"U1-api: {item.file.name} was answered {item.answer}", file=sys.stderr)
+    judged = ((item.file, item.answer) for item in posted if not _refused_at_the_door(item))
     return {
         "uploads": len(posted),
         "accepted": sum(item.answer == ACCEPTED for item in posted),
-        "wrong_answers": len(wrong),
+        "wrong_answers": wrong_answers("U1-api", judged),
         "slowest_s": max(item.seconds for item in posted),
         "dead_processes": dead(stack),
         "voices_open": number(stack, "SELECT count(*) FROM synth_clonedvoice WHERE ended_at IS NULL"),
@@ -59,35 +63,38 @@ def play(make_stack: MakeStack, *, seed: int, changed: int) -> Figures:
     }
 
 
-def _posted(client: httpx.Client, files: Sequence[Hostile]) -> list[Posted]:
-    """Some at a time: each sent, then each asked after until it has an end."""
-    began = time.monotonic()
+def _posted(stack: Stack, client: httpx.Client, files: Sequence[Hostile]) -> list[Posted]:
+    """Some at a time: each sent, then all asked after until they have an end."""
     posted = [_post(client, file) for file in files]
+    comes_true(stack, lambda: not _open(client, posted), seconds=SECONDS_OF_ONE * len(files))
     for item in posted:
-        while item.href and not item.answer and time.monotonic() - began < SECONDS_OF_ONE * len(files):
-            item.answer = _end(client.get(item.href))
-            if not item.answer:
-                time.sleep(0.05)
-        item.seconds = item.seconds or time.monotonic() - began
-        item.answer = item.answer or "no end"
         if item.href:
             client.delete(item.href)
     return posted
 
 
 def _post(client: httpx.Client, file: Hostile) -> Posted:
-    began = time.monotonic()
-    form = {"name": "somebody", "language": "en", "engine": "counting", "consent": json.dumps(CONSENT)}
+    posted = Posted(file, sent_at=time.monotonic())
+    form = {"name": uuid.uuid4().hex, "language": "en", "engine": "counting", "consent": json.dumps(CONSENT)}
     answer = client.post("/v1/voices", files={"file": ("upload.wav", file.data)}, data=form, timeout=SECONDS_OF_ONE)
     if answer.status_code in {200, 202}:
-        return Posted(file, href=answer.json()["href"])
-    refused = answer.status_code < 500 and answer.headers["Content-Type"].startswith("application/problem+json")
-    told = f"door: {answer.json()['code']}" if refused else f"status {answer.status_code}"
-    return Posted(file, told, seconds=time.monotonic() - began)
+        posted.href = answer.json()["href"]
+        return posted
+    refused = answer.status_code in OF_A_FILE and answer.headers["Content-Type"].startswith("application/problem+json")
+    posted.ends(f"{DOOR}{answer.json()['code']}" if refused else f"status {answer.status_code}")
+    return posted
+
+
+def _open(client: httpx.Client, posted: Sequence[Posted]) -> list[Posted]:
+    """Those that have no end yet, after a look at each."""
+    for item in posted:
+        if not item.seconds and (end := _end(client.get(item.href))):
+            item.ends(end)
+    return [item for item in posted if not item.seconds]
 
 
 def _refused_at_the_door(item: Posted) -> bool:
-    return item.answer.startswith("door: ") and item.file.answers != {ACCEPTED}
+    return item.answer.startswith(DOOR) and item.file.answers != {ACCEPTED}
 
 
 def _end(answer: httpx.Response) -> str:

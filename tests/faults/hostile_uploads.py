@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from tests.faults.hostile_files import Hostile, crafted, honest, mutations
+from tests.faults.hostile_files import Hostile, crafted, honest, mutations, wrong_answers
 from tests.faults.scoreboard import Figures, MakeStack, Row
 
 READER = (sys.executable, "-m", "tests.faults.hostile_reader")
@@ -28,13 +28,10 @@ def play(_make_stack: MakeStack, *, seed: int, changed: int) -> Figures:
         ran = subprocess.run([*READER, folder], stdout=subprocess.PIPE, check=False, timeout=MOST_SECONDS)
     lines = [json.loads(line) for line in ran.stdout.splitlines()]
     told, ends = lines[:-1], lines[-1] if ran.returncode == 0 else {}
-    wrong = [line for line in told if line["answer"] not in expected[line["name"]].answers]
-    for line in wrong:
-        print(f"U1: {expected[line['name']].name} was answered {line['answer']}", file=sys.stderr)
     return {
         "worker_deaths": int(ran.returncode != 0),
         "unanswered": len(expected) - len(told),
-        "wrong_answers": len(wrong),
+        "wrong_answers": wrong_answers("U1", ((expected[line["name"]], line["answer"]) for line in told)),
         "slowest_s": max(line["seconds"] for line in told),
         "left_behind": ends.get("left_behind", 1),
         "worker_growth_mb": ends.get("growth_mb", 1e6),
