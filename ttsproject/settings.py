@@ -10,7 +10,7 @@ from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from ttsproject import env, page_rules, redis_settings
+from ttsproject import engine_settings, env, page_rules, redis_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("REFRAIN_VAR_DIR", str(BASE_DIR / "var")))
@@ -195,56 +195,7 @@ REFRAIN = {
     "ENGINE_WATTS": env.by_engine("REFRAIN_ENGINE_WATTS"),
     "ENGINE_THREADS": env.integer("REFRAIN_ENGINE_THREADS", 1, minimum=1),
     "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
-    # Engine -> its own settings, as strings.
-    "ENGINE_OPTIONS": {
-        "cosyvoice": {
-            "code": env.text("REFRAIN_COSYVOICE_CODE"),
-            "matcha": env.text("REFRAIN_COSYVOICE_MATCHA"),
-            "model_dir": env.text("REFRAIN_COSYVOICE_MODEL_DIR"),
-            "variant": env.text("REFRAIN_COSYVOICE_VARIANT", "auto"),
-            "device": env.text("REFRAIN_COSYVOICE_DEVICE", "auto"),
-            "fp16": env.text("REFRAIN_COSYVOICE_FP16", "no"),
-            "stream": env.text("REFRAIN_COSYVOICE_STREAM", "no"),
-        },
-        "kokoro": {
-            "directory": env.text("REFRAIN_KOKORO_DIR"),
-            "voices": env.text("REFRAIN_KOKORO_VOICES"),
-        },
-        "indextts": {
-            "code": env.text("REFRAIN_INDEXTTS_CODE"),
-            "model_dir": env.text("REFRAIN_INDEXTTS_MODEL_DIR"),
-            "aux_dir": env.text("REFRAIN_INDEXTTS_AUX_DIR"),
-            "device": env.text("REFRAIN_INDEXTTS_DEVICE"),
-            "fp16": "yes" if env.flag("REFRAIN_INDEXTTS_FP16", default=False) else "",
-            "cuda_kernel": "yes" if env.flag("REFRAIN_INDEXTTS_CUDA_KERNEL", default=False) else "",
-            "emotion_text": "yes" if env.flag("REFRAIN_INDEXTTS_EMOTION_TEXT", default=False) else "",
-            "digests": env.text("REFRAIN_INDEXTTS_DIGESTS"),
-            "voices_kept": str(env.integer("REFRAIN_INDEXTTS_VOICES_KEPT", 16, minimum=1, maximum=1000)),
-        },
-        "openai_http": {
-            "base_url": env.text("REFRAIN_OPENAI_BASE_URL"),
-            "api_key": env.text("REFRAIN_OPENAI_API_KEY"),
-            "model": env.text("REFRAIN_OPENAI_MODEL", "tts-1"),
-            "version": env.text("REFRAIN_OPENAI_VERSION"),
-            "voices": env.text("REFRAIN_OPENAI_VOICES"),
-            "default_voices": env.text("REFRAIN_OPENAI_DEFAULT_VOICES"),
-            "languages": env.text("REFRAIN_OPENAI_LANGUAGES", "zh,en"),
-            "speed": env.text("REFRAIN_OPENAI_SPEED", "0.5-2.0"),
-            "sample_rate": str(env.integer("REFRAIN_OPENAI_SAMPLE_RATE", 24000, minimum=8000, maximum=48000)),
-            "response_format": env.text("REFRAIN_OPENAI_RESPONSE_FORMAT", "wav"),
-            "instructions": "yes" if env.flag("REFRAIN_OPENAI_INSTRUCTIONS", default=False) else "",
-            "extra_body": env.text("REFRAIN_OPENAI_EXTRA_BODY"),
-            "priority": str(env.integer("REFRAIN_OPENAI_PRIORITY", 40, maximum=1000)),
-            "max_units": str(env.integer("REFRAIN_OPENAI_MAX_UNITS", 400, minimum=100, maximum=4000)),
-            "max_seconds": str(env.number("REFRAIN_OPENAI_MAX_SECONDS", 300.0, minimum=1)),
-            "max_bytes": str(env.integer("REFRAIN_OPENAI_MAX_BYTES", 32 * 2**20, minimum=2**16)),
-            "connect_timeout": str(env.number("REFRAIN_OPENAI_CONNECT_TIMEOUT", 3.0, minimum=0.01)),
-            "read_timeout": str(env.number("REFRAIN_OPENAI_READ_TIMEOUT", 20.0, minimum=0.01)),
-            "timeout": str(env.number("REFRAIN_OPENAI_TIMEOUT", 50.0, minimum=0.01)),
-            "tries": str(env.integer("REFRAIN_OPENAI_TRIES", 3, minimum=1, maximum=10)),
-            "start_wait": str(env.number("REFRAIN_OPENAI_START_WAIT", 60.0, maximum=240)),
-        },
-    },
+    "ENGINE_OPTIONS": engine_settings.OPTIONS,
     "STORAGE": env.text("REFRAIN_STORAGE", "files"),
     "STORAGE_OPTIONS": {
         "files": {

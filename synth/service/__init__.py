@@ -32,12 +32,13 @@ from synth.service.policies import delete_policies, save_policy, switch_policies
 from synth.service.progress import counts_of, unfinished_of
 from synth.service.quota_warnings import warn_of_quotas
 from synth.service.quotas_used import QuotaUsed, quotas_used
+from synth.service.remaking import remake
 from synth.service.rendering import drain_renderings
 from synth.service.replaying import heard_again
 from synth.service.sealed_specs import transcript_of
 from synth.service.sealing import is_at_hand, opening, presented, refuse_with_own_key
 from synth.service.selection import EntryFilter, Selection
-from synth.service.speaking import Speech, cancel, recall, remake, speak
+from synth.service.speaking import Speech, cancel, recall, speak
 from synth.service.standing import (
     EntryStanding,
     EntryState,

@@ -21,7 +21,7 @@ from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
-from synth.service.submission import segments_of
+from synth.service.orders import segments_of
 from synth.stored import spec_of
 from synth.types import EngineCard, Spec
 from tenants.encryption import is_own

@@ -34,12 +34,13 @@ from synth.service.endings import (
 )
 from synth.service.object_sweep import discard, rescue
 from synth.service.objects import read_sentence
+from synth.service.orders import segments_of
 from synth.service.purging import follow_purges
 from synth.service.sealed_specs import entry_columns, from_row
 from synth.service.sealing import Altered, Kept, kept_sound, opened_sentence
 from synth.service.sentence_times import rounded, stretched
 from synth.service.storage_use import has_room
-from synth.service.submission import open_syntheses, segments_of
+from synth.service.submission import open_syntheses
 from synth.service.work_keys import KeyGone, at_work
 from synth.stored import audio_object, of_entry
 from synth.types import Clip, Pcm, Segment, Spec

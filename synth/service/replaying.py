@@ -5,7 +5,7 @@ from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, Storag
 from synth.models import Entry
 from synth.service.object_sweep import hold
 from synth.service.objects import read_intact
-from synth.service.speaking import remake, rendering_of
+from synth.service.remaking import remake, rendering_of
 from synth.stored import audio_object
 from synth.types import StoredAudio
 from tenants.ids import parse_id

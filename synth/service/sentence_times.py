@@ -11,7 +11,7 @@ from synth.audio.pcm import Span, from_flac, join_timed
 from synth.errors import WorkError
 from synth.models import Entry, Rendering
 from synth.service.objects import read_sentence
-from synth.service.submission import segments_of
+from synth.service.orders import segments_of
 from synth.types import Spec
 from tenants.types import TenantRef
 

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection
-from django.db.models import QuerySet
 
 from synth import metrics, wiring
 from synth.cache.asking import HITS, Lookup, Status
@@ -16,9 +15,8 @@ from synth.cache.policy import Retention
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
 from synth.keys import Kind, redis_key
-from synth.models import Entry, Job, Rendering
-from synth.models.prepared import prepared_rows
-from synth.models.states import ENDED, State
+from synth.models import Entry, Job
+from synth.models.states import State
 from synth.service.accounting import record_restored, take_back_usage
 from synth.service.admission import Inquiry, StaleSnapshot, Visit, admit, glance, look_up
 from synth.service.catalogue import fresh_rendition
@@ -29,21 +27,19 @@ from synth.service.objects import read_intact
 from synth.service.purging import known_number
 from synth.service.quota_warnings import warn_refused
 from synth.service.renewing import Renewals
-from synth.service.sealed_specs import from_row
 from synth.service.sealing import Altered, opened_sound
 from synth.service.submission import MadeMeanwhile, submit
+from synth.service.waiting import job_of, wait_for
 from synth.service.webhooks.callbacks import Callback, callback_of
-from synth.snapshot import load
 from synth.spec import SpeechRequest
 from synth.stored import of_entry, of_job
-from synth.types import CacheMode, Delivery, Spec, StoredAudio
+from synth.types import CacheMode, Delivery, StoredAudio
 from tenants.encryption import EncryptionKeyRefused, is_own
 from tenants.errors import NotFound
 from tenants.ids import parse_id
 from tenants.quotas import QuotaExceeded
-from tenants.types import Caller, TenantRef
+from tenants.types import TenantRef
 
-LOOK_EVERY = 1.0
 MAX_LOOKS = 3
 _flights = Flights()
 _renewals = Renewals()
@@ -102,7 +98,7 @@ def _speak(visit: Visit, inquiry: Inquiry) -> Speech:
     ends_at = time.monotonic() + inquiry.request.wait
     left = _left_behind(visit)
     if left is not None:
-        return _deliver_job(_wait_for(left, ends_at - time.monotonic()), inquiry.request)
+        return deliver_job(wait_for(left, ends_at - time.monotonic()), inquiry.request)
     if not inquiry.uses_cache:
         admit(visit, inquiry.request.characters)
         return _make(visit, inquiry, ends_at=ends_at)
@@ -142,7 +138,7 @@ def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
     entry = _entry_in_cache(visit, inquiry)
     if entry is None:
         try:
-            return _deliver_job(_submit(visit, inquiry, callback=callback), request)
+            return deliver_job(_submit(visit, inquiry, callback=callback), request)
         except MadeMeanwhile as made:
             entry = made.entry
     if not visit.admission.recorded:
@@ -166,7 +162,7 @@ def _entry_in_cache(visit: Visit, inquiry: Inquiry) -> Entry | None:
 
 def _left_behind(visit: Visit) -> Job | None:
     """The job of an earlier try of this very request, whose process did not live to answer."""
-    return next(iter(_job(job_id=visit.job_id)), None) if visit.job_id else None
+    return next(iter(job_of(job_id=visit.job_id)), None) if visit.job_id else None
 
 
 def _once(visit: Visit, make: Callable[[], Job]) -> Job:
@@ -208,7 +204,7 @@ def _make(visit: Visit, inquiry: Inquiry, *, ends_at: float) -> Speech:
     """Have it made, and wait for it until then."""
     request = replace(inquiry.request, wait=max(0.0, ends_at - time.monotonic()))
     job = _submit(visit, replace(inquiry, request=request))
-    return _deliver_job(_wait_for(job, request.wait), request)
+    return deliver_job(wait_for(job, request.wait), request)
 
 
 def _submit(visit: Visit, inquiry: Inquiry, *, callback: Callback | None = None) -> Job:
@@ -229,54 +225,6 @@ def _submit(visit: Visit, inquiry: Inquiry, *, callback: Callback | None = None)
             quotas=visit.snapshot.quotas,
         ),
     )
-
-
-def remake(caller: Caller, speech_id: str) -> StoredAudio:
-    """Make the audio behind a job or an entry anew, because storage has lost it.
-
-    Raises NotFound when nothing says how, SpeechFailed, and ServiceUnavailable while it is not done.
-    """
-    rendering = rendering_of(caller.tenant, speech_id)
-    if rendering is None:
-        raise NotFound
-    expire_entry(caller.tenant, Entry.Kind.RENDITION, rendering.key, digests=[rendering.digest])
-    wiring.rendition_cache().forget(caller.tenant, rendering.key)
-    stored = _made_again(caller, rendering)
-    # A job stays with its own rendering, which from now on has this sound.
-    Rendering.objects.filter(id=rendering.id).update(digest=stored.digest, size=stored.size, duration=stored.duration)
-    return stored
-
-
-def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
-    request = SpeechRequest(
-        spec=from_row(caller.tenant, Spec, rendering.spec, key=rendering.key),
-        category=rendering.category,
-        cache=CacheMode.USE if rendering.stored else CacheMode.BYPASS,
-    )
-    snapshot = load(caller.tenant.id)
-    card = snapshot.cards.get(request.spec.manner.engine) if snapshot else None
-    if snapshot is None or card is None:
-        raise NotFound
-    kept = snapshot.retention_of(request.spec, request.category)
-    try:
-        # What was made once already is owed, however much waits.
-        owed: dict[str, Any] = {"request_id": "", "retention": kept, "limited": False, "quotas": None}
-        job = submit(caller, request, key=rendering.key, max_units=card.max_units, **owed)
-    except MadeMeanwhile as made:
-        return of_entry(made.entry)
-    stored = _deliver_job(_wait_for(job, request.wait), request).stored
-    if stored is None:
-        raise ServiceUnavailable(code="being_made_again", retry_after=5)
-    return stored
-
-
-def rendering_of(tenant: TenantRef, speech_id: str) -> Rendering | None:
-    """Of a job its own; of an entry the one that made it last."""
-    rows = Rendering.objects.filter(tenant_id=tenant.id)
-    job_id, entry_id = parse_id("job", speech_id), parse_id("ent", speech_id)
-    if job_id is not None:
-        return rows.filter(jobs__id=job_id).first()
-    return rows.filter(entry_id=entry_id).order_by("-created_at").first() if entry_id else None
 
 
 def cancel(tenant: TenantRef, job_id: UUID) -> Job:
@@ -397,7 +345,7 @@ def _wants_bytes(request: SpeechRequest, stored: StoredAudio) -> bool:
     return request.delivery is Delivery.BINARY
 
 
-def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
+def deliver_job(job: Job, request: SpeechRequest) -> Speech:
     status = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}[request.cache]
     if not job.rendering.stored:  # asked for, or by a rule that says never cache
         status = "bypass"
@@ -418,26 +366,3 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
         return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored))
     except (ObjectMissing, StorageUnavailable) as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
-
-
-def _wait_for(job: Job, seconds: float) -> Job:
-    """The job once it has ended, or as it is when the time is over. No database connection is held meanwhile."""
-    if seconds <= 0:
-        return job
-    ends_at = time.monotonic() + seconds
-    with wiring.listener().seat(job.rendering_id) as woken:
-        while True:
-            if woken is not None:
-                woken.clear()
-            (job,) = _job(job_id=job.id)
-            remaining = ends_at - time.monotonic()
-            if job.state in ENDED or remaining <= 0 or woken is None or wiring.listener().dismissed:
-                return job
-            connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
-            with wiring.turns().given_up():
-                woken.wait(min(LOOK_EVERY, remaining))
-
-
-@prepared_rows
-def _job(job_id: Any) -> QuerySet[Job]:
-    return Job.objects.select_related("rendering").filter(id=job_id).order_by()

@@ -1,9 +1,7 @@
 """Turns a miss into rows: a job on a rendering on its syntheses, each open at most once. Then rings the doorbell."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +13,13 @@ from synth import engine_time, metrics, wiring
 from synth.cache.misses import likeness
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed, TooManyJobs
-from synth.keys import references_of, segment_key
+from synth.keys import references_of
 from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.chunks import chunks
 from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition, fresh_segments
+from synth.service.orders import Order
 from synth.service.sealed_specs import to_row
 from synth.service.synthesis_quota import Charge, require_room
 from synth.service.webhooks.callbacks import Callback, callback_columns
@@ -28,8 +27,7 @@ from synth.service.work_keys import lend
 from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
-from synth.text.split import split
-from synth.types import CacheMode, Segment, Spec
+from synth.types import Segment
 from tenants.errors import NotFound
 from tenants.ids import new_id
 from tenants.quotas import NO_QUOTAS, Quotas
@@ -45,47 +43,6 @@ class MadeMeanwhile(Exception):  # noqa: N818
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry.key)
         self.entry = entry
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """A request on its way into rows."""
-
-    tenant: TenantRef
-    request: SpeechRequest
-    key: str
-    job_id: UUID
-    max_units: int
-    retention: Retention
-    priority: int = Priority.INTERACTIVE
-    charge: Charge | None = None
-
-    def flight(self, key: str, *, refreshes: bool) -> str:
-        """What may share work with this order. Bypassed work is shared with nobody, and what a rule says is never
-        to be cached only with its like.
-        """
-        if self.request.cache is CacheMode.BYPASS:
-            return f"{key}:{self.job_id.hex}"
-        if not self.retention.store:
-            return f"{key}:unstored"
-        if refreshes and self.request.cache is CacheMode.REFRESH:
-            return f"{key}:refresh"
-        return key
-
-    @property
-    def stored(self) -> bool:
-        return self.request.cache is not CacheMode.BYPASS and self.retention.store
-
-    @property
-    def reads(self) -> bool:
-        """Whether it may take what is stored."""
-        return self.request.cache is CacheMode.USE and self.retention.store
-
-    @cached_property
-    def sentences(self) -> list[tuple[str, Segment]]:
-        """Every sentence with its key, in order."""
-        segments = segments_of(self.request.spec, max_units=self.max_units)
-        return [(segment_key(segment), segment) for segment in segments]
 
 
 def submit(
@@ -154,12 +111,6 @@ def _retention_now(tenant: TenantRef, request: SpeechRequest) -> Retention:
     if snapshot is None:
         raise NotFound
     return snapshot.retention_of(request.spec, request.category)
-
-
-def segments_of(spec: Spec, *, max_units: int) -> list[Segment]:
-    """The sentences of a spec, in order."""
-    pieces = split(spec.text, language=spec.manner.language, max_units=max_units)
-    return [Segment(spec.manner, piece.strip()) for piece in pieces]
 
 
 def open_syntheses(

@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
 
-from synth.models import ClonedVoice, Entry, WebhookEvent
+from synth.models import ClonedVoice, Entry, Policy, WebhookEvent
+from tenants.audit.events import Event
+from tenants.audit.writing import append
+from tenants.ids import public_id
 from tests.api.caller import TEXT, Caller, content
 from tests.deliveries import deliver, endpoint
 from tests.finished import Finished, finish
@@ -21,8 +25,11 @@ pytestmark = pytest.mark.django_db
 
 NAMING = ("_id", "_ids", "voice", "reference", "cursor")
 VOICE = "the-owners-voice"
+KEY, REQUEST = str(UUID(int=7)), "req_of_the_owner"
 # (method, address, field) -> the request that names what is the owner's; {placeholders} are its ids.
 REQUESTS: dict[tuple[str, str, str], Any] = {
+    **{("get", path, field): {field: named} for path in ("/v1/audit", "/v1/audit/export")
+       for field, named in (("actor_id", KEY), ("request_id", REQUEST))},
     ("get", "/v1/cache/entries", "voice"): {"voice": VOICE},
     ("get", "/v1/speech", "voice"): {"voice": VOICE},
     ("get", "/v1/webhooks/{webhook_id}/deliveries", "event_id"): {"event_id": "{event}"},
@@ -30,6 +37,8 @@ REQUESTS: dict[tuple[str, str, str], Any] = {
     ("post", "/v1/batches", "voice"): {"items": [{"text": TEXT, "voice": VOICE}]},
     ("post", "/v1/batches", "reference"): {"items": [{"text": TEXT, "emotion": {"reference": VOICE}}]},
     ("post", "/v1/cache/warmings", "voice"): {"lines": [{"text": TEXT}], "voice": VOICE},
+    ("post", "/v1/policies", "voice"): {"voice": VOICE, "max_age": 60},
+    ("put", "/v1/policies/{policy_id}", "voice"): {"voice": VOICE, "max_age": 60},
     ("post", "/v1/speech", "voice"): {"text": TEXT, "voice": VOICE, "wait": 0},
     ("post", "/v1/speech", "reference"): {"text": TEXT, "emotion": {"reference": VOICE}, "wait": 0},
     **{("post", f"/v1/cache/{what}", "entry_ids"): {"entry_ids": ["{entry}"]}
@@ -47,6 +56,8 @@ def finished(owner: Caller) -> Finished:
         upload_size=1, fingerprint="ref:of the owner's voice",
     )  # fmt: skip
     deliver(owner.member, "https://the-owner.example/hook", state="failed")
+    asked = Event(action="POST /v1/speech", actor_kind="key", actor_id=KEY, request_id=REQUEST, text="own words")
+    append(owner.member.tenant.id, [asked])
     return finish(owner.member, {"text": "The owner's own words."})
 
 
@@ -86,10 +97,12 @@ def test_what_is_anothers_is_not_there(case: tuple[str, str, str], stranger: Cal
     body = json.dumps(REQUESTS[case]).replace("{job}", finished.job.public_id)
     body = body.replace("{entry}", finished.entry_id).replace("{event}", event)
     path = path.replace("{webhook_id}", endpoint(stranger.member).public_id)
+    rule = Policy.objects.create(tenant=stranger.member.tenant, by_tenant=True, max_age=60)
+    path = path.replace("{policy_id}", public_id("pol", rule.id))
     if method == "get":
         response = stranger.get(path, json.loads(body))
     else:
-        response = stranger.client.post(path, body, content_type="application/json")
+        response = getattr(stranger.client, method)(path, body, content_type="application/json")
     assert response.status_code < 500
     said = content(response).decode()
     for secret in ("own words", "the-owner.example", "ref:of the owner", finished.digest, str(finished.job.tenant_id)):
@@ -98,12 +111,16 @@ def test_what_is_anothers_is_not_there(case: tuple[str, str, str], stranger: Cal
         assert response.json()["counts"]["refused"] == (0 if field == "custom_id" else 1)
     elif field in REFUSED:
         assert response.status_code == REFUSED[field]
+    elif path == "/v1/audit/export":
+        assert said == ""
     elif method == "get":
         assert response.json()["data" if "data" in response.json() else "results"] == []
     elif "filter" in REQUESTS[case]:
         assert response.json()["matched"] == 0
     elif field == "voice" and path == "/v1/speech":
         assert response.status_code == 422
+    elif "max_age" in REQUESTS[case]:  # a rule for a name that is nobody's there
+        assert Policy.objects.get(voice=VOICE).tenant == stranger.member.tenant
     assert list(Entry.objects.order_by("id").values()) == before
 
 
