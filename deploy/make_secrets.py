@@ -6,6 +6,7 @@ The folder is closed to everybody else; the files in it are readable, since cont
 import json
 import secrets
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "secrets"
@@ -19,7 +20,9 @@ def wanted(kept: dict[str, str]) -> dict[str, str]:
         name: kept.get(name) or secrets.token_urlsafe(48)
         for name in ("secret_key", "metrics_token", "postgres_password", "s3_secret_access_key")
     }
-    made["key_peppers"] = kept.get("key_peppers") or f"1:{secrets.token_urlsafe(48)}"
+    for name in ("key_peppers", "audit_keys"):
+        made[name] = kept.get(name) or f"1:{secrets.token_urlsafe(48)}"
+    made["encryption_keys"] = kept.get("encryption_keys") or f"first:{b64encode(secrets.token_bytes(32)).decode()}"
     made["s3_access_key_id"] = ACCESS_KEY
     made["database_url"] = f"postgresql://refrain:{made['postgres_password']}@postgres:5432/refrain"
     for server in ("cache", "broker"):

@@ -13,6 +13,8 @@ from synth.api.serializers import Body, refusals
 from synth.codec import utc
 from synth.service import Account
 from tenants.authentication import caller_of
+from tenants.models import Tenant
+from tenants.quotas import NAMES
 from tenants.scopes import SPEECH_READ
 from tenants.self_service import MOST_KEYS
 
@@ -27,6 +29,17 @@ class TenantLimitsSerializer(Body):
     keys = serializers.IntegerField(help_text="Usable ones, and those made within a day.")
 
 
+class TenantQuotasSerializer(Body):
+    """Of the account; a key may have its own besides. Null: none. `/v1/usage/quotas` tells what is used of them."""
+
+    characters_per_day = serializers.IntegerField(allow_null=True)
+    characters_per_month = serializers.IntegerField(allow_null=True)
+    synthesis_per_day = serializers.IntegerField(allow_null=True, help_text="Characters that engines speak.")
+    synthesis_per_month = serializers.IntegerField(allow_null=True)
+    max_voices = serializers.IntegerField(allow_null=True)
+    max_storage = serializers.IntegerField(allow_null=True, help_text="Bytes.")
+
+
 class TenantPoliciesSerializer(Body):
     """The bounds of TTL rules of your own making."""
 
@@ -39,7 +52,9 @@ class TenantSerializer(Body):
     name = serializers.CharField()
     slug = serializers.CharField()
     limits = TenantLimitsSerializer()
+    quotas = TenantQuotasSerializer()
     policies = TenantPoliciesSerializer()
+    encryption = serializers.ChoiceField(Tenant.Encryption.choices, help_text="Whose key seals what is kept of you.")
     default_ttl = serializers.IntegerField(help_text="Seconds that a sound is kept where no rule says otherwise.")
     time_stretch = serializers.BooleanField(help_text="Whether speech is stretched where an engine keeps no time.")
     created_at = serializers.DateTimeField()
@@ -67,7 +82,9 @@ def _body(account: Account) -> dict[str, Any]:
             "running": account.max_running or None,
             "keys": MOST_KEYS,
         },
+        "quotas": {name: getattr(account.quotas, name) or None for name in NAMES},
         "policies": {"maximum": account.policies.most, "max_ttl": account.policies.longest or None},
+        "encryption": account.row.encryption,
         "default_ttl": account.default_ttl,
         "time_stretch": account.time_stretch,
         "created_at": utc(account.row.created_at),
