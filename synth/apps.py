@@ -2,11 +2,12 @@
 
 from django.apps import AppConfig
 from django.db.models import signals
+from django.utils.translation import gettext_lazy as _
 
 
 class SynthConfig(AppConfig):
     name = "synth"
-    verbose_name = "Speech"
+    verbose_name = _("Speech")
     changed_by = "operator"
 
     def ready(self) -> None:

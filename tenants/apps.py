@@ -2,10 +2,12 @@
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class TenantsConfig(AppConfig):
     name = "tenants"
+    verbose_name = _("Tenants")
     changed_by = "administrator"
 
     def ready(self) -> None:

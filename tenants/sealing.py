@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from tenants import encryption
-from tenants.encryption import KEY_BYTES, PLATFORM, EncryptionUnavailable, PlatformKeys, SealingKey, Unwrappable
+from tenants.encryption import KEY_BYTES, OWN, PLATFORM, EncryptionUnavailable, PlatformKeys, SealingKey, Unwrappable
 from tenants.errors import FieldProblem, InvalidRequest, NotFound
 from tenants.errors import untranslated as _
 from tenants.ids import parse_id, public_id
@@ -100,7 +100,8 @@ def register_own_key(tenant: TenantRef, key: SealingKey, *, name: str = "") -> t
 @transaction.atomic
 def forget_own_key(tenant: TenantRef, key_id: str) -> None:
     """Refuse this key from the next request on. Raises NotFound."""
-    if not OwnKey.objects.filter(tenant_id=tenant.id, key_id=key_id).delete()[0]:
+    known = parse_id(OWN, key_id) is not None  # else it may hold what no database looks up
+    if not known or not OwnKey.objects.filter(tenant_id=tenant.id, key_id=key_id).delete()[0]:
         raise NotFound
     raise_versions([tenant.id])
 

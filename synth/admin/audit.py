@@ -72,7 +72,7 @@ class OutcomeFilter(DropdownFilter):
 class AuditEventAdmin(ReadOnlyAdmin):
     id_prefix = "req"
     list_display = [
-        "at", "tenant", "who", "action", "object", "outcome", "cache", "characters", "address", "request_id",
+        "at", "tenant", "who", "action", "outcome", "cache", "characters", "object", "address", "request_id",
     ]  # fmt: skip
     list_select_related = ["tenant"]
     list_filter = [filters.TENANT, ActorFilter, ActionFilter, OutcomeFilter, ("at", RangeDateTimeFilter)]
@@ -116,7 +116,7 @@ class AuditChainAdmin(ReadOnlyAdmin):
     search_fields = ["tenant__slug", "tenant__name"]
     actions = ["verify"]
     fields = [
-        "tenant", "verdict", "verified_at", "verified_events", "findings_list", "last", "number", "mac",
+        "tenant", "verdict_told", "verified_at", "verified_events", "findings_list", "last", "number", "mac",
         "dropped_last", "dropped_at", "anchored_at", "anchored_last",
     ]  # fmt: skip
 
@@ -155,6 +155,10 @@ class AuditChainAdmin(ReadOnlyAdmin):
         if chain.verified_at is None:
             return "unknown", _("not verified yet")
         return ("broken", _("altered")) if chain.findings else ("sound", _("sound"))
+
+    @display(description=_("verdict"))
+    def verdict_told(self, chain: AuditChain) -> Any:
+        return self.verdict(chain)[1]
 
     @display(description=_("findings"))
     def findings_list(self, chain: AuditChain) -> SafeString:

@@ -60,7 +60,7 @@ class CurationAction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.state}"
+        return self.public_id
 
     @property
     def public_id(self) -> str:

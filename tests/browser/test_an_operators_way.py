@@ -1,7 +1,9 @@
-"""An operator in a real browser before a whole Refrain: looks, finds, hears, refreshes, changes a rule, issues keys."""
+"""An operator in a real browser before a whole Refrain: looks, finds, hears, refreshes, changes a rule, issues keys,
+exports the audit."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -149,3 +151,17 @@ def test_a_key_is_shown_once(stack: Stack, page: Page) -> None:
     page.get_by_role("link", name="Of a browser").first.click()
     page.wait_for_url("**/change/**")
     assert token not in page.content()
+
+
+def test_the_audit_is_exported(stack: Stack, page: Page) -> None:
+    request_id = speak(stack, "审计会记下这一句。")["request_id"]
+    page.locator("a[href$='/auditevent/']:visible").first.click()
+    page.wait_for_url("**/auditevent/")
+    until(page, lambda: page.get_by_text(request_id).count() > 0, "the audit does not list the request")
+    page.goto(f"{page.url}?actor_kind=key")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export as JSON lines").click()
+    rows = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
+    (row,) = [row for row in rows if row["request_id"] == request_id]
+    assert (row["action"], row["status"], row["outcome"]) == ("POST /v1/speech", 200, "ok")
+    assert {row["actor_kind"] for row in rows} == {"key"}
