@@ -13,8 +13,8 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # With their bytecode kept, the hundreds of processes that the tests start are up sooner.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run manage test test-sqlite test-postgresql test-engines lint format messages dev engines-dev python \
-  system-tools
+.PHONY: help run manage test test-sqlite test-postgresql test-schema test-engines audit lint lint-deploy format messages dev \
+  engines-dev python system-tools
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,13 @@ test-sqlite: dev system-tools
 test-postgresql: dev system-tools
 	$(PYTEST) --database=postgresql -m "not browser and not faults"
 
+test-schema: dev ## The long form of scoreboard row A1: requests drawn from the OpenAPI document (SCHEMA_EXAMPLES=50 of each)
+	SCHEMA_EXAMPLES=$${SCHEMA_EXAMPLES:-50} $(PYTEST) tests/api/test_the_document_holds.py
+
+audit: python ## Known weaknesses of what is installed, in an environment of their own; says so where nothing can be asked
+	@$(PYTHON) ttsproject/launch/install.py requirements/audit.txt .venvs/audit
+	@.venvs/audit/bin/python .ci/audit.py
+
 test-engines: engines-dev ## The tests of the engines that need torch, in an environment of their own (6 GB)
 	.venvs/engines/bin/python -m pytest tests/engines_torch
 
@@ -44,6 +51,11 @@ lint: dev ## Style, types, layers, migrations
 	$(TOOLS_ENV) $(BIN)/mypy
 	$(BIN)/lint-imports
 	$(TOOLS_ENV) $(BIN)/python manage.py makemigrations --check --dry-run
+
+lint-deploy: python ## docker-compose.yml by Compose's schema, the Dockerfile by hadolint, in an environment of their own
+	@$(PYTHON) ttsproject/launch/install.py requirements/deploy-lint.txt .venvs/deploy-lint
+	.venvs/deploy-lint/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+	.venvs/deploy-lint/bin/hadolint deploy/Dockerfile
 
 format: dev ## Let ruff repair what it can
 	$(BIN)/ruff check --fix .

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.signals import setting_changed
 
 from tenants.limits import limit_of
+from tenants.quotas import Quotas, quotas_of
 from tenants.types import Limit
 
 
@@ -17,6 +18,7 @@ from tenants.types import Limit
 class Conf:
     """Durations are seconds, sizes bytes, loudness LUFS. `ttsproject/settings.py` says where each comes from."""
 
+    public_url: str
     url_ttl: int
     job_audio_ttl: int
     expired_kept: int
@@ -55,8 +57,23 @@ class Conf:
     rate_burst: int
     max_open_jobs: int
     max_running: int
+    characters_per_day: int
+    characters_per_month: int
+    synthesis_per_day: int
+    synthesis_per_month: int
+    max_voices: int
+    max_storage: int
+    max_own_rules: int
+    max_own_ttl: int
     api_processes: int
     usage_stream_length: int
+    audit_stream_length: int
+    audit_anchor_seconds: float
+    audit_new_addresses: int
+    audit_burst_factor: float
+    audit_burst_least: int
+    audit_missing_ids: int
+    audit_refusals: int
     inline_limit: int
     batch_upload_limit: int
     voice_upload_limit: int
@@ -69,6 +86,11 @@ class Conf:
     def default_limit(self) -> Limit | None:
         """What a tenant may ask that has no limit of its own."""
         return limit_of(self.rate_limit, self.rate_burst)
+
+    @property
+    def default_quotas(self) -> Quotas:
+        """Those of a tenant that has none of its own."""
+        return quotas_of(self)
 
 
 @cache

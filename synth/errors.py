@@ -91,6 +91,20 @@ class TooManyEndpoints(Problem):
     detail = _("There are %(most)s webhook endpoints already. Delete one first.")
 
 
+class TooManyPolicies(Problem):
+    status = 409
+    code = "too_many_policies"
+    title = _("Too many TTL rules")
+    detail = _("You may make %(most)s TTL rules yourself, and have them already. Delete one, or ask the operator.")
+
+
+class OperatorsPolicy(Problem):
+    status = 403
+    code = "operators_policy"
+    title = _("The operator's rule")
+    detail = _("This rule was made by the operator. It is not yours to change.")
+
+
 class TooManySecrets(Problem):
     status = 409
     code = "too_many_secrets"

@@ -15,8 +15,10 @@ KEY_SCHEMA = 1
 LANE = 0  # all of one tenant shares one slot of a Redis Cluster; the number is kept for splitting it later
 REDIS_FORMAT = 1
 MAX_SLOTS = 20_000
-# The names without a tenant: who may have a usage stream, and when the sweeper was last through.
+# The names without a tenant: who may have a stream of usage, who one of audit events, and when the sweeper was last
+# through.
 USAGE_TENANTS = f"rf{REDIS_FORMAT}:usage-tenants"
+AUDIT_TENANTS = f"rf{REDIS_FORMAT}:audit-tenants"
 SWEPT = f"rf{REDIS_FORMAT}:swept"
 
 
@@ -29,7 +31,10 @@ class Kind(StrEnum):
     AUDIO = "audio"  # its bytes, where they are few enough
     ACCOUNT = "account"  # the tenant's counters and the buckets of its rate limits
     HANDOVER = "handover"  # a fresh sentence on its way to the io worker, by its digest
+    CHARGE = "charge"  # that a job's characters were counted, or given back
     USAGE = "usage"  # the stream of what its hits used
+    AUDIT = "audit"  # the stream of what else was asked and done
+    AUDITED = "audited"  # its counters
 
 
 def rendition_key(spec: Spec) -> str:

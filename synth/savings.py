@@ -104,9 +104,11 @@ def period(first: date | None, last: date | None) -> tuple[date, date] | None:
     return (first, last) if 0 <= (last - first).days < MAX_DAYS else None
 
 
-def savings(first: date, last: date, *, tenant: TenantRef | None = None) -> Savings:
-    """Of one tenant, or of all together; days are UTC, both ends included."""
-    hits = hits_by_day(first, last, tenant=tenant)
+def savings(
+    first: date, last: date, *, tenant: TenantRef | None = None, hits: Mapping[tuple[date, str], Hits] | None = None
+) -> Savings:
+    """Of one tenant, or of all together; days are UTC, both ends included. `hits`: where they are known already."""
+    hits = hits_by_day(first, last, tenant=tenant) if hits is None else hits
     uses = engine_time.by_day(first, last, tenant=tenant)
     rates = engine_time.rates({engine for _, engine in [*hits, *uses]}, first=first, last=last)
     prices = Prices(per_hour=conf().gpu_price_per_hour, watts=conf().engine_watts)

@@ -19,6 +19,7 @@ from synth.models import (
     Entry,
     Job,
     LexiconWord,
+    Policy,
     Rendering,
     RenderingPart,
     Synthesis,
@@ -126,6 +127,17 @@ def batch(tenant: TenantRef, text: str) -> CurationAction | None:
 
 def failed_lines(action: CurationAction) -> QuerySet[CurationLine]:
     return CurationLine.objects.filter(action=action, outcome=CurationLine.Outcome.FAILED).order_by("number")
+
+
+def own_policies(tenant: TenantRef) -> QuerySet[Policy]:
+    """The rules of this tenant, whoever made them, in the order in which they are tried."""
+    return Policy.objects.filter(tenant_id=tenant.id).order_by("priority", "id")
+
+
+def own_policy(tenant: TenantRef, text: str) -> Policy | None:
+    """The tenant's rule with this public id."""
+    policy_id = parse_id("pol", text)
+    return own_policies(tenant).filter(id=policy_id).first() if policy_id else None
 
 
 def webhooks(tenant: TenantRef) -> QuerySet[WebhookEndpoint]:

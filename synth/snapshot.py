@@ -20,6 +20,8 @@ from synth.types import EngineCard, Spec, Voice
 from tenants.keys import KeyRecord, ParsedKey
 from tenants.limits import limit_of
 from tenants.models import ApiKey, Tenant
+from tenants.quotas import NO_QUOTAS, Quotas, quotas_of
+from tenants.sealing import current_key_id, own_key_ids
 from tenants.types import Limit, TenantRef
 
 MAX_TENANTS = 5_000
@@ -31,7 +33,9 @@ class Snapshot:
 
     `rules` are the enabled TTL rules, the tenant's own and those for all; `previous` are earlier versions of engines
     whose sounds are still being made anew, the newest first; `own_voices` are the tenant's, by their ids;
-    `time_stretch`: it has speech stretched where an engine keeps no time.
+    `time_stretch`: it has speech stretched where an engine keeps no time; `key_id` is the platform's key that its
+    sounds are sealed with, `own_keys` are those it has registered, None where it does not seal with its own.
+    `audit_text`: how its audit keeps texts.
     """
 
     tenant: TenantRef
@@ -40,10 +44,14 @@ class Snapshot:
     cards: Mapping[str, EngineCard]
     rules: tuple[Rule, ...] = ()
     limit: Limit | None = None
+    quotas: Quotas = NO_QUOTAS
     previous: Mapping[str, Sequence[EngineCard]] = field(default_factory=dict)
     own_voices: Mapping[str, Voice] = field(default_factory=dict)
     lexicon: tuple[Word, ...] = ()
     time_stretch: bool = False
+    key_id: str | None = None
+    own_keys: frozenset[str] | None = None
+    audit_text: str = Tenant.AuditText.HASH
 
     @cached_property
     def voices(self) -> Mapping[str, Voice]:
@@ -95,11 +103,20 @@ def load(tenant_id: UUID) -> Snapshot | None:
         cards=cards,
         rules=tuple(rule_of(row) for row in policies_of(tenant.ref).filter(enabled=True)),
         limit=limit_of(tenant.rate_limit, tenant.rate_burst, default=conf().default_limit),
+        quotas=quotas_of(tenant, conf().default_quotas),
         previous=previous_cards(),
         own_voices=_own_voices(tenant.ref, cards),
         lexicon=_lexicon(tenant.ref),
         time_stretch=VoiceSettings.objects.filter(tenant=tenant, time_stretch=True).exists(),
+        key_id=current_key_id(tenant) or None,
+        own_keys=own_key_ids(tenant.ref) if tenant.encryption == Tenant.Encryption.OWN else None,
+        audit_text=_audit_text(tenant),
     )
+
+
+def _audit_text(tenant: Tenant) -> str:
+    """Texts of a tenant with a key of its own are kept nowhere in clear, nor as a hash that a guess can be held to."""
+    return Tenant.AuditText.NONE if tenant.encryption == Tenant.Encryption.OWN else tenant.audit_text
 
 
 def _lexicon(tenant: TenantRef) -> tuple[Word, ...]:

@@ -14,6 +14,7 @@ from synth.text.normalise import NORMALISER_VERSION, is_speakable, normalise
 from synth.text.scripts import characters_outside, detect_language
 from synth.text.split import SPLITTER_VERSION
 from synth.types import CacheMode, Delivery, EngineCard, Manner, Output, Spec, Voice
+from tenants.encryption import EncryptionKeyRequired
 from tenants.errors import untranslated as _
 
 MAX_CHARACTERS = 100_000
@@ -54,11 +55,14 @@ class House:
     pause_ms: int
 
 
-def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechRequest:
-    """Turn a JSON body into a request.
+def read_request(payload: Any, snapshot: Snapshot, *, house: House, own_key: str | None = None) -> SpeechRequest:
+    """Turn a JSON body into a request. `own_key` is the id of the tenant's own key that came with it.
 
-    Raises InvalidSpeech with every field that is wrong, ServiceUnavailable while no engine has published a card.
+    Raises InvalidSpeech with every field that is wrong, ServiceUnavailable while no engine has published a card,
+    EncryptionKeyRequired where the tenant keeps its speech under a key of its own and none came.
     """
+    if snapshot.own_keys is not None and own_key is None:
+        raise EncryptionKeyRequired
     fields = Fields(payload)
     fields.refuse_unknown(FIELDS)
     text = _text(fields)
@@ -84,6 +88,7 @@ def read_request(payload: Any, snapshot: Snapshot, *, house: House) -> SpeechReq
                 language=language,
                 normaliser=NORMALISER_VERSION,
                 splitter=SPLITTER_VERSION,
+                encryption_key_id=own_key or snapshot.key_id,
                 **controls,
             ),
             text=text,

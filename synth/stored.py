@@ -20,6 +20,7 @@ from tenants.types import TenantRef
 STORED_FORMAT = "flac"
 # The folder of a tenant's own voices.
 VOICES = "voices"
+VOICE_TYPE = "audio/flac"
 
 
 def of_entry(entry: Entry) -> StoredAudio:
@@ -32,6 +33,7 @@ def of_entry(entry: Entry) -> StoredAudio:
         duration=entry.duration,
         sample_rate=entry.sample_rate,
         made=entry.made_at.timestamp(),
+        sealed_by=entry.sealed_by,
     )
 
 
@@ -48,18 +50,22 @@ def of_job(job: Job) -> StoredAudio:
         duration=rendering.duration or 0.0,
         sample_rate=rendering.sample_rate or 0,
         made=rendering.ended_at.timestamp(),
+        sealed_by=rendering.spec["manner"].get("encryption_key_id") or "",
     )
 
 
 def audio_members(stored: StoredAudio) -> dict[str, Any]:
-    """What answers and events say of it. Duration is seconds, size bytes, sample rate Hz."""
+    """What answers and events say of it. Duration is seconds, size bytes, sample rate Hz.
+
+    Of a sealed sound nothing tells the digest: that would show who else has the same.
+    """
     return {
         "format": stored.format,
         "media_type": stored.media_type,
         "sample_rate": stored.sample_rate,
         "duration": round(stored.duration, 3),
         "size": stored.size,
-        "sha256": stored.digest,
+        "sha256": None if stored.sealed_by else stored.digest,
     }
 
 
@@ -108,7 +114,13 @@ def spec_columns(spec: Spec) -> dict[str, Any]:
         "text": spec.text,
         "spec": codec.to_json(replace(spec, text="")),
         "references": references_column(spec.manner),
+        "sealed_by": spec.manner.encryption_key_id or "",
     }
+
+
+def characters_of(entry: Entry) -> int:
+    """Of the text of a rendition, which is not in its row where the tenant's own key seals it."""
+    return int((entry.spec or {}).get("characters", len(entry.text)))
 
 
 def spec_of(entry: Entry) -> Spec:

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from synth import hits, service, worker
+from synth import dashboard, hits, observed, service, worker
 
 
 @shared_task(name="synth.drain_engine")
@@ -53,6 +53,32 @@ def judge_misses() -> None:
 @shared_task(name="synth.count_days")
 def count_days() -> None:
     hits.count_finished_days()
+    observed.forget_old()
+
+
+@shared_task(name="synth.take_sample")
+def take_sample() -> None:
+    dashboard.take_sample()
+
+
+@shared_task(name="synth.warn_of_quotas")
+def warn_of_quotas() -> None:
+    service.warn_of_quotas()
+
+
+@shared_task(name="synth.watch_audit")
+def watch_audit() -> None:
+    service.watch_audit()
+
+
+@shared_task(name="synth.verify_audit")
+def verify_audit() -> None:
+    service.verify_due()
+
+
+@shared_task(name="synth.drop_old_audit")
+def drop_old_audit() -> None:
+    service.drop_old_audit()
 
 
 @shared_task(name="synth.sweep")

@@ -164,7 +164,10 @@ class Clip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAudio:
-    """What is known of a rendition without its bytes. `made` is Unix seconds; `id` is the entry's public id."""
+    """What is known of a rendition without its bytes. `made` is Unix seconds; `id` is the entry's public id.
+
+    `sealed_by` is the id of the key that its bytes are sealed with, wherever they are kept; `size` is theirs in clear.
+    """
 
     id: str
     digest: str
@@ -174,6 +177,7 @@ class StoredAudio:
     duration: float
     sample_rate: int
     made: float
+    sealed_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,42 @@
 """What a tenant used, for API and admin: its rows, and their sums by day. `service/accounting.py` writes them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
+from typing import Any
 
 from django.db.models import Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
 
-from tenants.models import Usage
+from tenants.models import Usage, UsageDay
 from tenants.models.usage import GAP
 from tenants.types import TenantRef
 
 OUTCOMES = ("hit", "stale", "restored", "miss", "refresh", "bypass", GAP)
 FROM_CACHE = ("hit", "stale", "restored", GAP)
+GROUPS = {"day": "day", "key": "api_key_id", "engine": "engine", "voice": "voice"}
+SUMS = {
+    "requests_sum": Sum("requests"),
+    "from_cache": Sum("requests", filter=Q(outcome__in=FROM_CACHE), default=0),
+    "characters_sum": Sum("characters"),
+    "synthesised_sum": Sum("synthesised"),
+    "seconds_sum": Sum("seconds"),
+    "lost": Sum("requests", filter=Q(outcome=GAP), default=0),
+}
 FILTERS = {"outcome": "outcome", "after": "at__gt", "before": "at__lt"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayUsed:
-    """One day in UTC. `lost` of its requests are known by number only; they were hits."""
+    """One day in UTC. `lost` of its requests are known by number only; they were hits. `synthesised` are the characters
+
+    that engines spoke.
+    """
 
     day: date
     requests: int = 0
     from_cache: int = 0
     characters: int = 0
+    synthesised: int = 0
     duration: float = 0.0
     lost: int = 0
 
@@ -36,27 +49,25 @@ def usage(tenant: TenantRef, **filters: object) -> QuerySet[Usage]:
 
 def usage_by_day(tenant: TenantRef, first: date, last: date) -> list[DayUsed]:
     """Every day of the span, both ends included."""
-    begins, ends = (datetime.combine(day, time(), UTC) for day in (first, last + timedelta(days=1)))
-    rows = Usage.objects.filter(tenant_id=tenant.id, at__gte=begins, at__lt=ends).order_by()
-    sums = rows.annotate(day=TruncDate("at", tzinfo=UTC)).values_list("day")
-    found = sums.annotate(
-        Sum("count"),
-        from_cache=Sum("count", filter=Q(outcome__in=FROM_CACHE), default=0),
-        characters_sum=Sum("characters"),
-        duration_sum=Sum("duration", default=0.0),
-        lost=Sum("count", filter=Q(outcome=GAP), default=0),
-    )
-    used = {row[0]: _day_used(*row) for row in found}
+    used = {row[0]: _day_used(*row) for row in usage_by(tenant, first, last, names=["day"])}
     return [used.get(day) or DayUsed(day=day) for day in _days(first, last)]
 
 
+def usage_by(tenant: TenantRef, first: date, last: date, *, names: Sequence[str]) -> QuerySet[UsageDay, Any]:
+    """Sums of the span, both ends included, by these of GROUPS: their columns, then SUMS."""
+    rows = UsageDay.objects.filter(tenant_id=tenant.id, day__range=(first, last))
+    columns = [GROUPS[name] for name in names]
+    return rows.order_by(*columns).values_list(*columns).annotate(**SUMS)
+
+
 def _day_used(day: date, *sums: float) -> DayUsed:
-    requests, from_cache, characters, duration, lost = sums
+    requests, from_cache, characters, synthesised, duration, lost = sums
     return DayUsed(
         day=day,
         requests=int(requests),
         from_cache=int(from_cache),
         characters=int(characters),
+        synthesised=int(synthesised),
         duration=round(duration, 3),
         lost=int(lost),
     )

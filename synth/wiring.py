@@ -7,6 +7,7 @@ from redis import ConnectionError as RedisConnectionError
 from redis import Redis
 
 from synth.breaker import Breaker
+from synth.cache.audit_stream import AuditStreams
 from synth.cache.handover import Handover
 from synth.cache.incarnation import incarnation
 from synth.cache.local import LocalCache
@@ -19,6 +20,7 @@ from synth.extensions import Broken, ExtensionPoint
 from synth.queue.doorbell import Doorbell
 from synth.queue.turns import Turns
 from synth.queue.wakeup import Listener
+from synth.sealing.tickets import TicketOffice
 from synth.snapshot import Snapshots
 from synth.spec import House
 from synth.storage._guarded import GuardedStore
@@ -27,6 +29,7 @@ from synth.webhooks.addresses import Policy
 from synth.webhooks.http import Sender
 from synth.webhooks.signing import Seal
 from tenants.limits import LocalBuckets
+from tenants.local_quotas import LocalQuotas
 
 STORES = ExtensionPoint("synth.storage")
 PROBE = "rf1:probe"
@@ -74,8 +77,18 @@ def usage_streams() -> UsageStreams:
 
 
 @cache
+def audit_streams() -> AuditStreams:
+    return AuditStreams(redis, length=conf().audit_stream_length)
+
+
+@cache
 def local_buckets() -> LocalBuckets:
     return LocalBuckets(processes=conf().api_processes)
+
+
+@cache
+def local_quotas() -> LocalQuotas:
+    return LocalQuotas(processes=conf().api_processes)
 
 
 @cache
@@ -91,6 +104,12 @@ def object_store() -> ObjectStore:
     if getattr(module, "REMOTE", False):
         return GuardedStore(store)
     return store
+
+
+def make_bucket() -> bool:
+    """Whether the S3 bucket of the settings had to be made."""
+    made: bool = STORES.load("s3").make_bucket(conf().storage_options["s3"])
+    return made
 
 
 @cache
@@ -152,6 +171,11 @@ def webhook_seal() -> Seal:
 
 
 @cache
+def ticket_office() -> TicketOffice:
+    return TicketOffice(sealing_keys())
+
+
+@cache
 def turns() -> Turns:
     # More than one, since a turn spans waits for Redis and the database; at a calm rate no hit waits for one.
     return Turns(4, patience=0.25, deference=0.25)
@@ -159,6 +183,15 @@ def turns() -> Turns:
 
 def forget_parts() -> None:
     """Build everything anew at its next use: after a fork, or when a test changed settings."""
-    parts = (redis_breaker, rendition_cache, usage_streams, local_buckets, local_cache, object_store, handover)
-    for part in (*parts, snapshots, house, doorbell, listener):
+    parts = (
+        redis_breaker,
+        rendition_cache,
+        usage_streams,
+        local_buckets,
+        local_quotas,
+        local_cache,
+        object_store,
+        handover,
+    )
+    for part in (*parts, audit_streams, snapshots, house, doorbell, listener, ticket_office):
         part.cache_clear()

@@ -12,6 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from tenants import keys, last_used
+from tenants.context import deed
 from tenants.errors import Forbidden, Unauthenticated
 from tenants.errors import untranslated as _
 from tenants.models import ApiKey
@@ -52,12 +53,28 @@ def identify(record: keys.KeyRecord | None, token: str, *, now: datetime) -> Cal
     Raises Unauthenticated, the same for unknown, wrong, expired and revoked; TenantSuspended after a good key.
     """
     record = record or keys.NOBODY
-    if not keys.verify(record, token, peppers=settings.REFRAIN_KEY_PEPPERS, now=now):
+    if not keys.matches(record, token, peppers=settings.REFRAIN_KEY_PEPPERS):
+        raise Unauthenticated
+    _tell_audit(record)
+    if not record.usable_at(now):
         raise Unauthenticated
     if not record.tenant_active:
         raise TenantSuspended
     tenant = TenantRef(record.tenant_id)
-    return Caller(tenant=tenant, key_id=record.id, scopes=record.scopes, limit=record.limit)
+    return Caller(
+        tenant=tenant,
+        key_id=record.id,
+        scopes=record.scopes,
+        limit=record.limit,
+        quotas=record.quotas,
+        max_open_jobs=record.max_open_jobs,
+    )
+
+
+def _tell_audit(record: keys.KeyRecord) -> None:
+    """Whose request this is: also one by a key that was revoked or has expired."""
+    said = deed()
+    said.tenant_id, said.actor_kind, said.actor_id = record.tenant_id, "key", str(record.id)
 
 
 def caller_of(request: Request) -> Caller:

@@ -6,8 +6,9 @@ refused when it would lie further ahead than a whole bucket takes to fill.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from math import ceil
 from threading import Lock
 from typing import Self
@@ -16,12 +17,15 @@ from cachetools import LRUCache
 
 from tenants.errors import Problem
 from tenants.errors import untranslated as _
+from tenants.quotas import QuotaState
 from tenants.types import Limit
 
 MAX_RATE = 100_000.0
 MIN_RATE = 0.001
 MAX_BURST = 1_000_000
 MAX_WORK = 1_000_000  # jobs that wait, and sentences that are spoken at a time
+MAX_OWN_RULES = 200  # TTL rules that a tenant makes itself
+MAX_OWN_TTL = 10 * 365 * 86_400
 MAX_BUCKETS = 20_000
 SECOND = 1_000_000  # microseconds
 
@@ -43,18 +47,29 @@ class Allowance:
         """Seconds until one more request is let in."""
         return max(0, self.full_in - (self.limit.burst - 1) * self.limit.step) / SECOND
 
+    def policy(self, now: datetime) -> str:  # noqa: ARG002 - as a quota's
+        """A member of `RateLimit-Policy`: the window is the time in which an empty bucket fills."""
+        window = ceil(self.limit.step * self.limit.burst / SECOND)
+        return f'"{self.name}";q={self.limit.burst};w={window}'
+
+    def state(self, now: datetime) -> str:  # noqa: ARG002 - as a quota's
+        """A member of `RateLimit`."""
+        return f'"{self.name}";r={self.remaining};t={ceil(max(0, self.full_in) / SECOND)}'
+
 
 @dataclass(slots=True)
 class Admission:
     """One request on its way: it is counted once, however often it asks the cache.
 
-    `recorded`: the cache has written its usage event. `degraded`: Redis was away, or could not be believed.
+    `recorded`: the cache has written its usage event. `degraded`: Redis was away, or could not be believed. `charged`:
+    its characters are counted, where there is a quota of them.
     """
 
     admitted: bool = False
+    charged: bool = False
     recorded: bool = False
     degraded: bool = False
-    allowances: tuple[Allowance, ...] = field(default=())
+    allowances: tuple[Allowance | QuotaState, ...] = field(default=())
 
 
 class RateLimited(Problem):
@@ -78,18 +93,14 @@ def limit_of(rate: float | None, burst: int | None, *, default: Limit | None = N
     return Limit(rate, burst or max(1, ceil(rate))) if rate > 0 else None
 
 
-def header_fields(allowances: Iterable[Allowance]) -> dict[str, str]:
-    """`RateLimit-Policy` and `RateLimit` as draft-ietf-httpapi-ratelimit-headers-10 has them; nothing without limits.
-
-    The window of a policy is the time in which an empty bucket fills.
-    """
-    policies, states = [], []
-    for allowance in allowances:
-        limit = allowance.limit
-        window = ceil(limit.step * limit.burst / SECOND)
-        policies.append(f'"{allowance.name}";q={limit.burst};w={window}')
-        states.append(f'"{allowance.name}";r={allowance.remaining};t={ceil(max(0, allowance.full_in) / SECOND)}')
-    return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(states)} if policies else {}
+def header_fields(allowances: Sequence[Allowance | QuotaState]) -> dict[str, str]:
+    """`RateLimit-Policy` and `RateLimit` as draft-ietf-httpapi-ratelimit-headers-10 has them; none without limits."""
+    if not allowances:
+        return {}
+    now = datetime.now(UTC)
+    fields = {"RateLimit-Policy": ", ".join([allowance.policy(now) for allowance in allowances])}
+    states = ", ".join([state for state in [allowance.state(now) for allowance in allowances] if state])
+    return fields | {"RateLimit": states} if states else fields
 
 
 @dataclass(frozen=True, slots=True)

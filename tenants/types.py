@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from math import ceil
 from uuid import UUID
 
+from tenants.quotas import NO_QUOTAS, Quotas
+
 
 @dataclass(frozen=True, slots=True)
 class TenantRef:
@@ -27,9 +29,14 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key, what it may do, and how much of it; `limit` is the key's own."""
+    """An authenticated API key, what it may do, and how much of it; `limit`, `quotas` and `max_open_jobs`
+
+    (0: any number) are the key's own.
+    """
 
     tenant: TenantRef
     key_id: UUID
     scopes: frozenset[str]
     limit: Limit | None = None
+    quotas: Quotas = NO_QUOTAS
+    max_open_jobs: int = 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connections
+from django.db import connection, connections
 from redis import Redis
 
 from tests.plugin import TEST_RUN, TestRun
@@ -52,15 +52,40 @@ def _empty_redis(redis_server: RedisServer, _redis_client: Redis) -> None:
 @pytest.fixture(autouse=True)
 def _no_notes_from_other_tests() -> Iterator[None]:
     """Notes of a test are its own, and no thread writes them into the next one."""
-    from synth import engine_time, paces
+    from synth import engine_time, observed, paces
 
-    recorders = (engine_time._recorder, paces._recorder)
+    recorders = (engine_time._recorder, observed._recorder, paces._recorder)
     for recorder in recorders:
         recorder.interval = 3600
     paces.forget()
     yield
     for recorder in recorders:
         recorder._notes.clear()
+
+
+@pytest.fixture(autouse=True)
+def _no_renewals_from_other_tests(_django_db_marker: None) -> Iterator[None]:
+    """What a test has asked to be made anew is queued, or given up, before its rows go: hence the marker."""
+    from synth.service import speaking
+
+    yield
+    if speaking._renewals._thread._threads:
+        speaking._renewals._thread.submit(lambda: None).result(60)
+
+
+@pytest.fixture
+def as_owner(db: None) -> Callable[..., None]:
+    """SQL of one who owns the tables: the triggers that keep the audit do not hold him."""
+    on_postgres = connection.vendor == "postgresql"
+
+    def execute(statement: str, *values: object) -> None:
+        with connection.cursor() as cursor:
+            if on_postgres:
+                cursor.execute("SET LOCAL session_replication_role = replica")
+            found = [value.hex if hasattr(value, "hex") and not on_postgres else value for value in values]
+            cursor.execute(statement, found)
+
+    return execute
 
 
 @pytest.fixture(scope="session")

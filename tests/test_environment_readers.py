@@ -57,3 +57,19 @@ def test_what_is_no_list_of_numbers_stops_the_start(monkeypatch, text: str) -> N
     monkeypatch.setenv("PORTS", text)
     with pytest.raises(ImproperlyConfigured, match="PORTS"):
         env.integers("PORTS", "443", maximum=65535)
+
+
+def test_encryption_keys_are_read_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEYS", f"b:{'A' * 43}=, a:{'B' * 42}A=")
+    assert list(env.encryption_keys("KEYS")) == ["b", "a"]
+    assert env.encryption_keys("KEYS")["b"] == bytes(32)
+    monkeypatch.delenv("KEYS")
+    assert env.encryption_keys("KEYS") == {}
+
+
+@pytest.mark.parametrize("text", ["AAAA", "a:AAAA", f":{'A' * 43}=", f"a:{'A' * 43}=,a:{'A' * 43}=", "a:not base64"])
+def test_what_is_no_encryption_key_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("KEYS", text)
+    with pytest.raises(ImproperlyConfigured, match="KEYS: key") as caught:
+        env.encryption_keys("KEYS")
+    assert "AAAA" not in str(caught.value)

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SETTINGS = ROOT / "ttsproject/settings.py"
+SOURCES = [ROOT / "ttsproject/settings.py", ROOT / "ttsproject/engine_settings.py"]
 # Read beside the settings, by the launcher.
 READ_ELSEWHERE = {"PORT", "REFRAIN_MIN_FREE_GB"}
 LISTED = re.findall(r"^#([A-Z0-9_]+)=(.*)$", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE)
 # What a default depends on: a folder, a secret, or what `make run` sets itself.
 NO_FIXED_DEFAULT = {
     "REFRAIN_SECRET_KEY", "REFRAIN_KEY_PEPPERS", "REFRAIN_URL_SIGNING_KEY", "REFRAIN_VAR_DIR", "REFRAIN_FILES_ROOT",
-    "REFRAIN_ENGINES", "DATABASE_URL", "CELERY_BROKER_URL",
+    "REFRAIN_ENGINES", "REFRAIN_AUDIT_KEYS", "DATABASE_URL", "CELERY_BROKER_URL",
 }  # fmt: skip
 PROBE = """
 import json, sys
@@ -29,7 +29,8 @@ json.dump(known, sys.stdout, default=lambda value: str(value) if isinstance(valu
 
 
 def test_every_setting_is_listed_and_nothing_else() -> None:
-    read = set(re.findall(r'env\.\w+\(\s*"([A-Z0-9_]+)"', SETTINGS.read_text(encoding="utf-8")))
+    text = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    read = set(re.findall(r'env\.\w+\(\s*"([A-Z0-9_]+)"', text))
     assert {name for name, _ in LISTED} == read | READ_ELSEWHERE
 
 

@@ -5,6 +5,8 @@ A value that cannot be used stops the start with a sentence that names the varia
 """
 
 import os
+import re
+from base64 import b64decode
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,13 @@ def integer(name: str, default: int, *, minimum: int = 0, maximum: int | None = 
 
 def number(name: str, default: float, *, minimum: float = 0, maximum: float | None = None) -> float:
     return _number(name, default, minimum=minimum, maximum=maximum, kind=float)
+
+
+def choice(name: str, options: tuple[str, ...], default: str) -> str:
+    value = text(name, default).lower()
+    if value in options:
+        return value
+    raise ImproperlyConfigured(f"{name} is {value!r}; it takes one of {', '.join(options)}.")
 
 
 def words(name: str, default: str = "") -> list[str]:
@@ -95,6 +104,24 @@ def numbered_secrets(name: str, default: str) -> dict[int, str]:
         else:
             secrets[position] = item
     return secrets
+
+
+def encryption_keys(name: str) -> dict[str, bytes]:
+    """`2026b:<base64>,2026a:<base64>` -> {id: 32 bytes}, in this order: the first one wraps, each of them opens."""
+    keys: dict[str, bytes] = {}
+    for item in words(name):
+        key_id, _, encoded = item.partition(":")
+        try:
+            secret = b64decode(encoded, validate=True)
+        except ValueError:
+            secret = b""
+        # Never the item itself: it is a secret.
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,32}", key_id) or key_id in keys or len(secret) != 32:
+            raise ImproperlyConfigured(
+                f"{name}: key {len(keys) + 1} is not an id that is used once, a colon and the base64 of 32 bytes."
+            )
+        keys[key_id] = secret
+    return keys
 
 
 def database(name: str, default: str) -> dict[str, Any]:

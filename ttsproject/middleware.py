@@ -9,8 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-from tenants.context import current_request_id, new_request_id
+from tenants.context import Deed, current_deed, current_request_id, new_request_id
 from ttsproject import problems
+from ttsproject.auditing import note_answer
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -24,11 +25,13 @@ class RequestMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request_id = new_request_id()
         token = current_request_id.set(request_id)
+        doing = current_deed.set(Deed())
         try:
             response = self._get_response(request)
             response["X-Request-Id"] = request_id
             return response
         finally:
+            current_deed.reset(doing)
             current_request_id.reset(token)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -58,6 +61,7 @@ class ApiMiddleware:
             response.headers.setdefault("Content-Language", language)
         if not response.streaming and not response.has_header("Content-Length"):
             response["Content-Length"] = str(len(response.content))
+        note_answer(request, response)
         return response
 
 

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from django.apps import apps
+from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from synth.admin.savings import lately
+from synth.admin import dashboard
+from tenants.operators import bound_to
 
 # Group -> (title, icon, app, model).
 GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
@@ -32,6 +35,16 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
         ),
     ),
     (
+        _("Behind the charts"),
+        (
+            (_("Requests by day"), "calendar_month", "tenants", "usageday"),
+            (_("Latency by day"), "speed", "synth", "latencyday"),
+            (_("Failures by day"), "error", "synth", "failureday"),
+            (_("Phrases by day"), "format_quote", "synth", "phraseday"),
+            (_("Samples"), "monitor_heart", "synth", "sample"),
+        ),
+    ),
+    (
         _("Webhooks"),
         (
             (_("Endpoints"), "webhook", "synth", "webhookendpoint"),
@@ -44,6 +57,9 @@ GROUPS: tuple[tuple[Any, tuple[tuple[Any, str, str, str], ...]], ...] = (
         (
             (_("Tenants"), "apartment", "tenants", "tenant"),
             (_("API keys"), "key", "tenants", "apikey"),
+            (_("Audit"), "policy", "tenants", "auditevent"),
+            (_("Audit chains"), "link", "tenants", "auditchain"),
+            (_("Unusual use"), "warning", "tenants", "auditflag"),
             (_("Users"), "person", "auth", "user"),
             (_("Groups"), "group", "auth", "group"),
         ),
@@ -66,8 +82,15 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def first_page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    return context | {"saved_lately": lately() if _may_see(request, "synth", "engineday") else []}
+    """The dashboard, for whom the days of usage are meant."""
+    if not _may_see(request, "tenants", "usageday"):
+        return context
+
+    def may_see(model: str) -> bool:
+        return _may_see(request, *model.split("_", 1))
+
+    return context | {"dashboard": dashboard.page(may_see, tenant=bound_to(request))}
 
 
 def _may_see(request: HttpRequest, app: str, model: str) -> bool:
-    return any(request.user.has_perm(f"{app}.{verb}_{model}") for verb in ("view", "change"))
+    return bool(admin.site.get_model_admin(apps.get_model(app, model)).has_view_permission(request))

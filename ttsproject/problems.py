@@ -15,10 +15,11 @@ from rest_framework.response import Response
 from synth.api.idempotent import REPLAYED
 from synth.errors import Replayed, ServiceUnavailable
 from tenants.authentication import CHALLENGE
-from tenants.context import request_id
+from tenants.context import deed, request_id
 from tenants.errors import FieldProblem, InvalidRequest, NotFound, Problem, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.limits import RateLimited, header_fields
+from tenants.quotas import QuotaExceeded
 
 logger = logging.getLogger(__name__)
 
@@ -114,6 +115,7 @@ def _invalid(details: Any) -> Problem:
 
 def body_of(problem: Problem) -> dict[str, Any]:
     """The members of the JSON document. Texts are translated first and filled afterwards."""
+    deed().outcome = problem.code
     body: dict[str, Any] = {
         "type": f"urn:refrain:problem:{problem.code}",
         "title": gettext(problem.title),
@@ -199,7 +201,7 @@ def _headers(problem: Problem) -> dict[str, str]:
         headers["WWW-Authenticate"] = CHALLENGE
     if problem.retry_after is not None:
         headers["Retry-After"] = str(max(1, ceil(problem.retry_after)))  # whole seconds; never too early
-    if isinstance(problem, RateLimited):
+    if isinstance(problem, RateLimited | QuotaExceeded):
         headers |= header_fields(problem.allowances)
     if isinstance(problem, Replayed):
         headers[REPLAYED] = "true"

@@ -1,14 +1,16 @@
 """All settings, from environment variables (`.env.example` lists them), in the order that a reader asks."""
 
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
+from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from ttsproject import env, redis_settings
+from ttsproject import engine_settings, env, page_rules, redis_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("REFRAIN_VAR_DIR", str(BASE_DIR / "var")))
@@ -26,7 +28,34 @@ PUBLIC_URL = env.text("REFRAIN_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 HTTPS = PUBLIC_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+if HTTPS:  # a browser takes such cookies from this very host alone
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+SESSION_COOKIE_AGE = 12 * 3600
+SECURE_HSTS_SECONDS = 365 * 86400 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+# Pages alone lead over to https: a client of the API that speaks plain http should fail, not go on with its key.
+SECURE_REDIRECT_EXEMPT = ["^v1/", "^files/", "^healthz$", "^readyz$", "^metrics$"]
+# To be on the browsers' own list is a step that an operator takes for a whole domain, and hardly takes back.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
+SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+
+# --- Logging in to the admin --------------------------------------------------------------------------------------
+REFRAIN_ADMIN_TWO_FACTOR = env.choice(
+    "REFRAIN_ADMIN_TWO_FACTOR", ("required", "optional"), "required" if HTTPS and not DEBUG else "optional"
+)
+OTP_TOTP_ISSUER = "Refrain"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+# Both together: nobody locks an operator out from another address.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_CALLABLE = "ttsproject.login.locked"
+AXES_RESET_ON_SUCCESS = True
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_SENSITIVE_PARAMETERS = ["username", "password", "otp_token", "csrfmiddlewaretoken"]
 
 # --- Where rows live ----------------------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {
@@ -93,12 +122,18 @@ CELERY_BEAT_SCHEDULE = {
     "sweep_storage": {"task": "synth.sweep_storage", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
     "audit_objects": {"task": "synth.audit_objects", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
     "count_days": {"task": "synth.count_days", "schedule": 600.0, "options": {"queue": "io", "expires": 600}},
+    "sample": {"task": "synth.take_sample", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
     "misses": {"task": "synth.judge_misses", "schedule": 3.0, "options": {"queue": "io", "expires": 6}},
+    "quotas": {"task": "synth.warn_of_quotas", "schedule": 10.0, "options": {"queue": "io", "expires": 10}},
+    "watch_audit": {"task": "synth.watch_audit", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
+    "verify_audit": {"task": "synth.verify_audit", "schedule": 60.0, "options": {"queue": "io", "expires": 60}},
+    "drop_audit": {"task": "synth.drop_old_audit", "schedule": 3600.0, "options": {"queue": "io", "expires": 3600}},
     "usage": {"task": "synth.drain_usage", "schedule": 1.0, "options": {"queue": "io", "expires": 2}},
 }
 
 # --- Refrain itself (synth/conf.py reads this) --------------------------------------------------------------------
 REFRAIN = {
+    "PUBLIC_URL": PUBLIC_URL,
     "URL_TTL": env.integer("REFRAIN_URL_TTL", 3600, minimum=60, maximum=7 * 86400),
     "JOB_AUDIO_TTL": env.integer("REFRAIN_JOB_AUDIO_TTL", 7 * 86400, minimum=0),
     "EXPIRED_KEPT": env.integer("REFRAIN_EXPIRED_KEPT", 30 * 86400, minimum=0),
@@ -122,8 +157,24 @@ REFRAIN = {
     "RATE_BURST": env.integer("REFRAIN_RATE_BURST", 0, maximum=1_000_000),
     "MAX_OPEN_JOBS": env.integer("REFRAIN_MAX_OPEN_JOBS", 1000),
     "MAX_RUNNING": env.integer("REFRAIN_MAX_RUNNING", 0),
+    "CHARACTERS_PER_DAY": env.integer("REFRAIN_CHARACTERS_PER_DAY", 0, maximum=10**15),
+    "CHARACTERS_PER_MONTH": env.integer("REFRAIN_CHARACTERS_PER_MONTH", 0, maximum=10**15),
+    "SYNTHESIS_PER_DAY": env.integer("REFRAIN_SYNTHESIS_PER_DAY", 0, maximum=10**15),
+    "SYNTHESIS_PER_MONTH": env.integer("REFRAIN_SYNTHESIS_PER_MONTH", 0, maximum=10**15),
+    "MAX_VOICES": env.integer("REFRAIN_MAX_VOICES", 0, maximum=10**15),
+    "MAX_STORAGE": env.integer("REFRAIN_MAX_STORAGE", 0, maximum=10**15),
+    "MAX_OWN_RULES": env.integer("REFRAIN_MAX_OWN_RULES", 20, maximum=200),
+    "MAX_OWN_TTL": env.integer("REFRAIN_MAX_OWN_TTL", 30 * 86400, maximum=10 * 365 * 86400),
     "API_PROCESSES": env.integer("REFRAIN_API_PROCESSES", 1, minimum=1),
     "USAGE_STREAM_LENGTH": env.integer("REFRAIN_USAGE_STREAM_LENGTH", 360_000, minimum=1000),
+    "AUDIT_STREAM_LENGTH": env.integer("REFRAIN_AUDIT_STREAM_LENGTH", 100_000, minimum=1000),
+    "AUDIT_ANCHOR_SECONDS": env.number("REFRAIN_AUDIT_ANCHOR_SECONDS", 10.0, maximum=3600),
+    # What counts as unusual; 0: such a thing is not looked for.
+    "AUDIT_NEW_ADDRESSES": env.integer("REFRAIN_AUDIT_NEW_ADDRESSES", 10),
+    "AUDIT_BURST_FACTOR": env.number("REFRAIN_AUDIT_BURST_FACTOR", 10.0),
+    "AUDIT_BURST_LEAST": env.integer("REFRAIN_AUDIT_BURST_LEAST", 600, minimum=1),
+    "AUDIT_MISSING_IDS": env.integer("REFRAIN_AUDIT_MISSING_IDS", 30),
+    "AUDIT_REFUSALS": env.integer("REFRAIN_AUDIT_REFUSALS", 100),
     "INLINE_LIMIT": env.integer("REFRAIN_INLINE_LIMIT", 8 * 2**20),
     "BATCH_UPLOAD_LIMIT": env.integer("REFRAIN_BATCH_UPLOAD_LIMIT", 64 * 2**20, minimum=2**16, maximum=2**30),
     "VOICE_UPLOAD_LIMIT": env.integer("REFRAIN_VOICE_UPLOAD_LIMIT", 20 * 2**20, minimum=2**16, maximum=2**28),
@@ -144,56 +195,7 @@ REFRAIN = {
     "ENGINE_WATTS": env.by_engine("REFRAIN_ENGINE_WATTS"),
     "ENGINE_THREADS": env.integer("REFRAIN_ENGINE_THREADS", 1, minimum=1),
     "ENGINE_PACKAGES": env.words("REFRAIN_ENGINE_PACKAGES", "synth.engines"),
-    # Engine -> its own settings, as strings.
-    "ENGINE_OPTIONS": {
-        "cosyvoice": {
-            "code": env.text("REFRAIN_COSYVOICE_CODE"),
-            "matcha": env.text("REFRAIN_COSYVOICE_MATCHA"),
-            "model_dir": env.text("REFRAIN_COSYVOICE_MODEL_DIR"),
-            "variant": env.text("REFRAIN_COSYVOICE_VARIANT", "auto"),
-            "device": env.text("REFRAIN_COSYVOICE_DEVICE", "auto"),
-            "fp16": env.text("REFRAIN_COSYVOICE_FP16", "no"),
-            "stream": env.text("REFRAIN_COSYVOICE_STREAM", "no"),
-        },
-        "kokoro": {
-            "directory": env.text("REFRAIN_KOKORO_DIR"),
-            "voices": env.text("REFRAIN_KOKORO_VOICES"),
-        },
-        "indextts": {
-            "code": env.text("REFRAIN_INDEXTTS_CODE"),
-            "model_dir": env.text("REFRAIN_INDEXTTS_MODEL_DIR"),
-            "aux_dir": env.text("REFRAIN_INDEXTTS_AUX_DIR"),
-            "device": env.text("REFRAIN_INDEXTTS_DEVICE"),
-            "fp16": "yes" if env.flag("REFRAIN_INDEXTTS_FP16", default=False) else "",
-            "cuda_kernel": "yes" if env.flag("REFRAIN_INDEXTTS_CUDA_KERNEL", default=False) else "",
-            "emotion_text": "yes" if env.flag("REFRAIN_INDEXTTS_EMOTION_TEXT", default=False) else "",
-            "digests": env.text("REFRAIN_INDEXTTS_DIGESTS"),
-            "voices_kept": str(env.integer("REFRAIN_INDEXTTS_VOICES_KEPT", 16, minimum=1, maximum=1000)),
-        },
-        "openai_http": {
-            "base_url": env.text("REFRAIN_OPENAI_BASE_URL"),
-            "api_key": env.text("REFRAIN_OPENAI_API_KEY"),
-            "model": env.text("REFRAIN_OPENAI_MODEL", "tts-1"),
-            "version": env.text("REFRAIN_OPENAI_VERSION"),
-            "voices": env.text("REFRAIN_OPENAI_VOICES"),
-            "default_voices": env.text("REFRAIN_OPENAI_DEFAULT_VOICES"),
-            "languages": env.text("REFRAIN_OPENAI_LANGUAGES", "zh,en"),
-            "speed": env.text("REFRAIN_OPENAI_SPEED", "0.5-2.0"),
-            "sample_rate": str(env.integer("REFRAIN_OPENAI_SAMPLE_RATE", 24000, minimum=8000, maximum=48000)),
-            "response_format": env.text("REFRAIN_OPENAI_RESPONSE_FORMAT", "wav"),
-            "instructions": "yes" if env.flag("REFRAIN_OPENAI_INSTRUCTIONS", default=False) else "",
-            "extra_body": env.text("REFRAIN_OPENAI_EXTRA_BODY"),
-            "priority": str(env.integer("REFRAIN_OPENAI_PRIORITY", 40, maximum=1000)),
-            "max_units": str(env.integer("REFRAIN_OPENAI_MAX_UNITS", 400, minimum=100, maximum=4000)),
-            "max_seconds": str(env.number("REFRAIN_OPENAI_MAX_SECONDS", 300.0, minimum=1)),
-            "max_bytes": str(env.integer("REFRAIN_OPENAI_MAX_BYTES", 32 * 2**20, minimum=2**16)),
-            "connect_timeout": str(env.number("REFRAIN_OPENAI_CONNECT_TIMEOUT", 3.0, minimum=0.01)),
-            "read_timeout": str(env.number("REFRAIN_OPENAI_READ_TIMEOUT", 20.0, minimum=0.01)),
-            "timeout": str(env.number("REFRAIN_OPENAI_TIMEOUT", 50.0, minimum=0.01)),
-            "tries": str(env.integer("REFRAIN_OPENAI_TRIES", 3, minimum=1, maximum=10)),
-            "start_wait": str(env.number("REFRAIN_OPENAI_START_WAIT", 60.0, maximum=240)),
-        },
-    },
+    "ENGINE_OPTIONS": engine_settings.OPTIONS,
     "STORAGE": env.text("REFRAIN_STORAGE", "files"),
     "STORAGE_OPTIONS": {
         "files": {
@@ -220,6 +222,15 @@ REFRAIN = {
 REFRAIN_ENGINES = env.words("REFRAIN_ENGINES")
 # Number -> secret; the highest number mints, the others still verify.
 REFRAIN_KEY_PEPPERS = env.numbered_secrets("REFRAIN_KEY_PEPPERS", SECRET_KEY)
+# Id -> key, the first one wraps the data keys of tenants whose speech is encrypted.
+REFRAIN_ENCRYPTION_KEYS = env.encryption_keys("REFRAIN_ENCRYPTION_KEYS")
+
+# Number -> secret; the highest number seals the audit, the others still verify what they sealed.
+REFRAIN_AUDIT_KEYS = env.numbered_secrets("REFRAIN_AUDIT_KEYS", SECRET_KEY)
+# Days; 0 keeps it for good.
+REFRAIN_AUDIT_DAYS = env.integer("REFRAIN_AUDIT_DAYS", 400, minimum=0)
+# How many proxies of ours a request comes through: so many addresses of X-Forwarded-For, from its end, are believed.
+REFRAIN_PROXIES = env.integer("REFRAIN_PROXIES", 0, minimum=0, maximum=16)
 
 # --- Parts --------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -234,6 +245,10 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "tenants",
     "synth",
 ]
@@ -242,13 +257,19 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "ttsproject.middleware.ApiMiddleware",  # what follows is for pages
+    "csp.middleware.CSPMiddleware",
+    "ttsproject.page_rules.PermissionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "ttsproject.login.SecondFactorMiddleware",
+    "axes.middleware.AxesMiddleware",
+    "ttsproject.auditing.OperatorAuditMiddleware",
 ]
 ROOT_URLCONF = "ttsproject.urls"
 WSGI_APPLICATION = "ttsproject.wsgi.application"
@@ -267,8 +288,9 @@ TEMPLATES = [
     }
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
 # --- What it looks like ---------------------------------------------------------------------------------------------
@@ -282,6 +304,7 @@ STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_USE_FINDERS = True
 # Where the admin's login page leads when nobody asked for another page.
 LOGIN_REDIRECT_URL = "admin:index"
+CONTENT_SECURITY_POLICY = page_rules.content_rules(page_rules.sound_origins(PUBLIC_URL, REFRAIN))
 UNFOLD = {
     "SITE_TITLE": "Refrain",
     "SITE_HEADER": "Refrain",
@@ -289,6 +312,12 @@ UNFOLD = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda _request: static("synth/favicon.svg")},
     ],
+    # Unfold would write its colours into each page, where no page may have styles: they are in this file.
+    "COLORS": lambda _request: {},
+    "STYLES": [lambda _request: static("synth/theme.css")],
+    "SCRIPTS": [lambda _request: static("synth/page_rules.js")],
+    "LOGIN": {"form": "ttsproject.login.LoginForm"},
+    "ACCOUNT": {"navigation": [{"title": _("Second factor"), "link": reverse_lazy("second-factor")}]},
     "SHOW_VIEW_ON_SITE": False,
     "SIDEBAR": {"navigation": "ttsproject.navigation.sidebar"},
     "DASHBOARD_CALLBACK": "ttsproject.navigation.first_page",
@@ -300,7 +329,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["tenants.permissions.HasScope"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "ttsproject.document.Described",
     "EXCEPTION_HANDLER": "ttsproject.problems.handle",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # `format` in a query is a field like others
@@ -313,7 +342,11 @@ SPECTACULAR_SETTINGS = {
     "WEBHOOKS": "synth.api.webhook_payloads.WEBHOOKS",
     "SERVE_INCLUDE_SCHEMA": False,
     # Of a request and of an item of a batch; answers have another `cache`.
-    "ENUM_NAME_OVERRIDES": {"CacheModeEnum": ["use", "refresh", "bypass"]},
+    "ENUM_NAME_OVERRIDES": {
+        "CacheModeEnum": ["use", "refresh", "bypass"],
+        "KindEnum": ["segment", "rendition"],
+        "KeyKindEnum": ["live", "test"],
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
@@ -340,6 +373,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.text("REFRAIN_LOG_LEVEL", "INFO")},
     "loggers": {
+        "axes": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},

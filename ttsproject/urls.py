@@ -2,9 +2,12 @@
 
 from django.contrib import admin
 from django.urls import path
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
 import tenants.api.schema  # noqa: F401 - tells the OpenAPI document how callers authenticate
+from synth.api.audit import AuditExport, AuditList
 from synth.api.batches import BatchArchive, BatchCancel, BatchDetail, Batches, BatchItems, BatchManifest
 from synth.api.cache import (
     CacheActionDetail,
@@ -16,13 +19,19 @@ from synth.api.cache import (
     Refreshes,
     Unpins,
 )
+from synth.api.encryption_keys import EncryptionKeyDetail, EncryptionKeys
 from synth.api.files import serve_file
 from synth.api.jobs import SpeechAudio, SpeechDetail
+from synth.api.keys import KeyDetail, Keys
 from synth.api.lexicon import Lexicon, LexiconWordDetail
 from synth.api.misses import MissExamples, MissReport
+from synth.api.policies import Policies, PolicyDetail
 from synth.api.savings import SavingsReport
+from synth.api.sealed import serve_sealed
 from synth.api.speech import speech
+from synth.api.tenant import TenantView
 from synth.api.usage import UsageDays, UsageList
+from synth.api.usage_totals import Quotas, UsageTotals
 from synth.api.voices import Engines, VoiceDetail, Voices
 from synth.api.warm import Warmings
 from synth.api.webhook_deliveries import (
@@ -40,8 +49,11 @@ from synth.api.webhooks import (
     WebhookTest,
 )
 from ttsproject.health import healthz, metrics, readyz
+from ttsproject.login import second_factor_page
 
 admin.autodiscover()
+# Their pages would show secrets; users have a page of their own (ttsproject/login.py).
+admin.site.unregister([TOTPDevice, StaticDevice])
 urlpatterns = [
     path("v1/speech", speech, name="speech"),
     path("v1/speech/<str:speech_id>", SpeechDetail.as_view(), name="speech-detail"),
@@ -67,9 +79,20 @@ urlpatterns = [
     path("v1/voices/<str:voice_id>", VoiceDetail.as_view(), name="voice"),
     path("v1/lexicon", Lexicon.as_view(), name="lexicon"),
     path("v1/lexicon/<str:word_id>", LexiconWordDetail.as_view(), name="lexicon-word"),
+    path("v1/encryption-keys", EncryptionKeys.as_view(), name="encryption-keys"),
+    path("v1/encryption-keys/<str:key_id>", EncryptionKeyDetail.as_view(), name="encryption-key"),
     path("v1/engines", Engines.as_view(), name="engines"),
+    path("v1/policies", Policies.as_view(), name="policies"),
+    path("v1/policies/<str:policy_id>", PolicyDetail.as_view(), name="policy"),
+    path("v1/tenant", TenantView.as_view(), name="tenant"),
+    path("v1/keys", Keys.as_view(), name="keys"),
+    path("v1/keys/<str:key_id>", KeyDetail.as_view(), name="key"),
     path("v1/usage", UsageList.as_view(), name="usage"),
+    path("v1/usage/quotas", Quotas.as_view(), name="usage-quotas"),
+    path("v1/usage/totals", UsageTotals.as_view(), name="usage-totals"),
     path("v1/usage/days", UsageDays.as_view(), name="usage-days"),
+    path("v1/audit", AuditList.as_view(), name="audit"),
+    path("v1/audit/export", AuditExport.as_view(), name="audit-export"),
     path("v1/savings", SavingsReport.as_view(), name="savings"),
     path("v1/webhooks", Webhooks.as_view(), name="webhooks"),
     path("v1/webhooks/<str:webhook_id>", WebhookDetail.as_view(), name="webhook"),
@@ -90,11 +113,13 @@ urlpatterns = [
         name="webhook-delivery-replay",
     ),
     path("v1/openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
-    path("docs/", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="openapi"), name="docs"),
+    path("sealed/<str:ticket>", serve_sealed, name="sealed"),
     path("files/<path:name>", serve_file, name="file"),
     path("healthz", healthz),
     path("readyz", readyz),
     path("metrics", metrics),
+    path("admin/second-factor/", second_factor_page, name="second-factor"),
     path("admin/", admin.site.urls),
 ]
 handler404 = "ttsproject.problems.page_not_found"

@@ -15,11 +15,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.paginator import InfinitePaginator
+from unfold.views import ChangeList
 
 from synth.models.states import Priority, State
+from tenants.admin.bound import BoundAdmin
 from tenants.ids import parse_id
 
 EXCERPT = 60
@@ -37,7 +38,7 @@ PRIORITIES = {
 }
 
 
-class ReadOnlyAdmin(ModelAdmin):
+class ReadOnlyAdmin(BoundAdmin):
     """Looks, and never counts a whole table: lists page by Previous and Next."""
 
     id_prefix = ""
@@ -67,6 +68,19 @@ class ReadOnlyAdmin(ModelAdmin):
             return queryset.filter(id=row_id), False
         found: tuple[QuerySet[Any], bool] = super().get_search_results(request, queryset, search_term)
         return found
+
+
+class RowsAtOnce(ChangeList):
+    """A list whose rows take something from elsewhere, asked once for all rows of a page."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows: list[Any] = list(self.result_list)  # type: ignore[has-type]
+        self.complete(rows)
+        self.result_list = rows
+
+    def complete(self, rows: list[Any]) -> None:
+        raise NotImplementedError
 
 
 class QueueAdmin(ReadOnlyAdmin):

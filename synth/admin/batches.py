@@ -23,6 +23,16 @@ from synth.models import Batch
 from synth.models.states import OPEN
 
 PROBLEMS_SHOWN = 100
+COUNTED = {
+    "total": _("total"),
+    "refused": _("refused"),
+    "succeeded": _("succeeded"),
+    "cached": _("from the cache"),
+    "failed": _("failed"),
+    "running": _("running"),
+    "waiting": _("waiting"),
+    "canceled": _("canceled"),
+}
 CONFIRMATION = {
     "title": _("Cancel this batch?"),
     "description": _("What is done stays done, with its results."),
@@ -87,7 +97,7 @@ class BatchAdmin(ReadOnlyAdmin):
     @display(description=_("items"))
     def counts(self, row: Batch) -> SafeString:
         counts = service.counts_of(row, service.unfinished_of([row]).get(row.id, {}))
-        return format_html_join("", "<div>{}: {}</div>", ((name, counts[name]) for name in counts))
+        return format_html_join("", "<div>{}: {}</div>", ((COUNTED[name], counts[name]) for name in counts))
 
     @display(description=_("not made"))
     def problems(self, row: Batch) -> SafeString:

@@ -1,4 +1,4 @@
-"""Purge, refresh, pin and unpin on the entries screen: for what is chosen in the list, or by a filter over tenants.
+"""Purge, refresh, pin, unpin and extend on the entries screen: one entry, those chosen in the list, or by a filter.
 
 Whatever it is, the page shows how many entries it is about before it is carried out.
 """
@@ -30,17 +30,21 @@ from synth.service import Actor, EntryFilter, Selection
 from tenants.context import request_id
 from tenants.errors import NotFound, Problem
 from tenants.models import Tenant
+from tenants.operators import bound_to
 from tenants.types import TenantRef
 
 Kind = CurationAction.Kind
-KINDS = [(kind.value, kind.label) for kind in (Kind.PURGE, Kind.REFRESH, Kind.PIN, Kind.UNPIN)]
+KINDS = [(kind.value, kind.label) for kind in (Kind.PURGE, Kind.REFRESH, Kind.PIN, Kind.UNPIN, Kind.EXTEND)]
 PERMISSIONS = {Kind.PURGE: "synth.delete_entry"}
 ANY = ("", _("any"))
 MOST_CHOSEN = 1_000
 
 
 class CurationForm(forms.Form):
-    """What is to be done, and with which entries: `ids` where they were chosen in the list, else a filter."""
+    """What is to be done, and with which entries: `ids` where they were chosen in the list, else a filter.
+
+    `bound` is the one tenant of an operator who has no other: whatever was sent, it is about that one.
+    """
 
     kind = forms.ChoiceField(label=_("Action"), choices=KINDS, widget=UnfoldAdminSelectWidget)
     ids = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -69,6 +73,13 @@ class CurationForm(forms.Form):
         label=_("Made before"), required=False, widget=UnfoldAdminSplitDateTimeWidget
     )
 
+    def __init__(self, *args: Any, bound: TenantRef | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._bound = bound
+        if bound is not None:
+            tenants: Any = self.fields["tenant"]
+            tenants.queryset, tenants.help_text = Tenant.objects.filter(id=bound.id), ""
+
     def clean_ids(self) -> tuple[UUID, ...]:
         try:
             ids = tuple(UUID(hex=item) for item in str(self.cleaned_data["ids"]).split(",") if item)
@@ -92,7 +103,7 @@ class CurationForm(forms.Form):
     @property
     def scope(self) -> TenantRef | None:
         tenant: Tenant | None = self.cleaned_data["tenant"]
-        return tenant.ref if tenant else None
+        return self._bound or (tenant.ref if tenant else None)
 
     def _filter(self) -> EntryFilter:
         asked: dict[str, Any] = self.cleaned_data
@@ -110,8 +121,9 @@ class CurationForm(forms.Form):
 class CuratesEntries(ReadOnlyAdmin):
     """What the entries' screen can do to what it lists."""
 
-    actions = ["purge", "refresh", "pin", "unpin"]
+    actions = ["purge", "refresh", "pin", "unpin", "extend"]
     actions_list = ["curate"]
+    actions_detail = ["refresh_this", "pin_this", "unpin_this", "extend_this", "purge_this"]
 
     def has_purge_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return may(request, Kind.PURGE)
@@ -121,26 +133,59 @@ class CuratesEntries(ReadOnlyAdmin):
 
     @action(description=_("Purge"), permissions=["purge"])
     def purge(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.PURGE, entries))
+        return self._ask(request, chosen(request, Kind.PURGE, entries))
 
     @action(description=_("Refresh"), permissions=["curate"])
     def refresh(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.REFRESH, entries.filter(kind=Entry.Kind.RENDITION)))
+        return self._ask(request, chosen(request, Kind.REFRESH, entries.filter(kind=Entry.Kind.RENDITION)))
 
     @action(description=_("Pin"), permissions=["curate"])
     def pin(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.PIN, entries))
+        return self._ask(request, chosen(request, Kind.PIN, entries))
 
     @action(description=_("Unpin"), permissions=["curate"])
     def unpin(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
-        return self._ask(request, chosen(Kind.UNPIN, entries))
+        return self._ask(request, chosen(request, Kind.UNPIN, entries))
+
+    @action(description=_("Extend"), permissions=["curate"])
+    def extend(self, request: HttpRequest, entries: QuerySet[Entry]) -> HttpResponse:
+        return self._ask(request, chosen(request, Kind.EXTEND, entries))
+
+    @action(description=_("Refresh"), url_path="refresh", permissions=["curate"], icon="refresh")
+    def refresh_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(request, Kind.REFRESH, self.get_queryset(request).filter(id=object_id)))
+
+    @action(description=_("Pin"), url_path="pin", permissions=["curate"], icon="keep")
+    def pin_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(request, Kind.PIN, self.get_queryset(request).filter(id=object_id)))
+
+    @action(description=_("Unpin"), url_path="unpin", permissions=["curate"], icon="keep_off")
+    def unpin_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(request, Kind.UNPIN, self.get_queryset(request).filter(id=object_id)))
+
+    @action(description=_("Extend"), url_path="extend", permissions=["curate"], icon="more_time")
+    def extend_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(request, Kind.EXTEND, self.get_queryset(request).filter(id=object_id)))
+
+    @action(description=_("Purge"), url_path="purge", permissions=["purge"], icon="delete")
+    def purge_this(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        return self._ask(request, chosen(request, Kind.PURGE, self.get_queryset(request).filter(id=object_id)))
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """What can be done to this one: it is pinned or not, and sentences are made anew with their renditions."""
+        row = self.get_queryset(request).filter(id=object_id).values_list("pinned", "kind").first()
+        hidden = {"pin_this" if row and row[0] else "unpin_this"}
+        if row and row[1] == Entry.Kind.SEGMENT:
+            hidden.add("refresh_this")
+        found = super().get_actions_detail(request, object_id)
+        return [button for button in found if button.action_name.removeprefix("synth_entry_") not in hidden]
 
     @action(description=_("Change by filter"), url_path="curate", permissions=["curate"], icon="filter_alt")
     def curate(self, request: HttpRequest) -> HttpResponse:
         """First the form, then the count, then the action."""
         if request.method != "POST":
-            return self._page(request, CurationForm())
-        form = CurationForm(request.POST)
+            return self._page(request, CurationForm(bound=bound_to(request)))
+        form = CurationForm(request.POST, bound=bound_to(request))
         if not form.is_valid():
             return self._page(request, form)
         expected = request.POST.get("expected", "")
@@ -192,9 +237,10 @@ class CuratesEntries(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/synth/entry/curate.html", context)
 
 
-def chosen(kind: str, entries: QuerySet[Entry]) -> CurationForm:
+def chosen(request: HttpRequest, kind: str, entries: QuerySet[Entry]) -> CurationForm:
     ids = entries.order_by().values_list("id", flat=True)[: MOST_CHOSEN + 1]
-    return CurationForm({"kind": kind, "ids": ",".join(item.hex for item in ids) or "0" * 32})
+    asked = {"kind": kind, "ids": ",".join(item.hex for item in ids) or "0" * 32}
+    return CurationForm(asked, bound=bound_to(request))
 
 
 def may(request: HttpRequest, kind: str) -> bool:

@@ -27,6 +27,7 @@ STATES = {"available": _("available"), "away": _("away"), "broken": _("broken")}
 
 @admin.register(EngineCardRow)
 class EngineCardAdmin(ReadOnlyAdmin):
+    tenant_path = ""
     paginator = Paginator  # a card for each version that ever ran: few
     list_display = [
         "name", "state_label", "current", "version", "seen_at", "voices_count", "languages", "problem",

@@ -81,13 +81,17 @@ class MissExampleAdmin(ReadOnlyAdmin):
     search_fields = ["=job__request_id"]
     search_help_text = _("Request id")
     fieldsets = [
-        (None, {"fields": ["created_at", "reason_label", "tenant", "job_link", "request_id"]}),
+        (None, {"fields": ["created_at", "reason_told", "tenant", "job_link", "request_id"]}),
         (_("What came close"), {"fields": ["text_excerpt", "nearest_link", "differed"]}),
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[MissExample]:
         rows: QuerySet[MissExample] = super().get_queryset(request)
         return missed.with_texts(rows.select_related("tenant"))
+
+    @display(description=_("reason"))
+    def reason_told(self, row: MissExample) -> Any:
+        return self.reason_label(row)[1]
 
     @display(description=_("reason"), label=COLOURS)
     def reason_label(self, row: MissExample) -> tuple[str, Any]:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 
 from synth import service
 from synth.types import StoredAudio
+from tenants.encryption import EncryptionKeyRequired
 from tenants.types import TenantRef
 
 # Samples without a header: no browser plays them, so they are offered as a file.
@@ -17,6 +18,8 @@ HEADERLESS = frozenset({"pcm"})
 def player(tenant: TenantRef, stored: StoredAudio) -> SafeString | str:
     try:
         signed = service.signed_url(tenant, stored)
+    except EncryptionKeyRequired:
+        return gettext("Only the tenant can hear this: it alone has the key.")
     except LookupError:  # a row may outlive the format that it was made with
         return gettext("This format is not installed.")
     context = {"url": signed.url, "stored": stored, "playable": stored.format not in HEADERLESS}

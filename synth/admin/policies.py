@@ -23,6 +23,8 @@ from synth.admin.which_rule import QuestionForm, answer
 from synth.models import Policy
 from synth.models.policy import HOT_FIELDS
 from tenants.admin.base import ServiceAdmin
+from tenants.admin.bound import limit_tenants
+from tenants.operators import bound_to
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -41,10 +43,10 @@ class PolicyAdmin(ServiceAdmin):
     paginator = Paginator  # a bounded number for each tenant: few
     list_display = ["rule_name", "tenant_name", "priority", "enabled", "matches", "keeps"]
     list_select_related = ["tenant"]
-    list_filter = ["enabled", filters.TENANT, "pinned", "never_cache"]
+    list_filter = ["enabled", filters.TENANT, "by_tenant", "pinned", "never_cache"]
     search_fields = ["note", "category", "engine", "voice", "tenant__slug"]
     autocomplete_fields = ["tenant"]
-    readonly_fields = ["public_id", "created_at", "updated_at"]
+    readonly_fields = ["public_id", "by_tenant", "created_at", "updated_at"]
     actions = ["enable", "disable"]
     actions_list = ["which_rule"]
     fieldsets = [
@@ -61,19 +63,20 @@ class PolicyAdmin(ServiceAdmin):
         css = {"all": ["synth/admin.css"]}
 
     def get_fieldsets(self, request: HttpRequest, obj: Policy | None = None) -> Any:  # noqa: ARG002
-        times = (_("This rule"), {"fields": ["public_id", "created_at", "updated_at"]})
+        times = (_("This rule"), {"fields": ["public_id", "by_tenant", "created_at", "updated_at"]})
         return [*self.fieldsets, times] if obj else self.fieldsets
 
     @action(description=_("Which rule applies?"), url_path="which", permissions=["view"], icon="help")
     def which_rule(self, request: HttpRequest) -> HttpResponse:
         """Asked by GET: a question is not a change, and its address can be passed on."""
         form = QuestionForm(request.GET or None)
+        limit_tenants(form.fields["tenant"], request)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": gettext("Which rule applies"),
             "form": form,
-            "answer": answer(form) if form.is_valid() else None,
+            "answer": answer(form, bound=bound_to(request)) if form.is_valid() else None,
             "media": self.media + form.media,
         }
         return TemplateResponse(request, "admin/synth/policy/which.html", context)

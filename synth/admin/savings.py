@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils.formats import number_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from synth.admin.amounts import count, energy, money, number, seconds_of
 from synth.admin.base import ReadOnlyAdmin
 from synth.models import EngineDay
 from synth.savings import MAX_DAYS, DaySaved, Saved, Savings, period, savings
+from tenants.admin.bound import limit_tenants
 from tenants.models import Tenant
+from tenants.operators import bound_to
 
 
 class PeriodForm(forms.Form):
@@ -53,7 +53,8 @@ class SavingsAdmin(ReadOnlyAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = PeriodForm(_with_days(request.GET))
+        form = PeriodForm(_asked(request))
+        limit_tenants(form.fields["tenant"], request)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -65,23 +66,15 @@ class SavingsAdmin(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/synth/savings.html", context)
 
 
-def lately() -> list[tuple[Any, str | None]]:
-    """For the first page: what was saved over thirty days, looked up once a minute."""
-    return _lately(int(time.monotonic() // 60))
-
-
-@lru_cache(maxsize=1)
-def _lately(_minute: int) -> list[tuple[Any, str | None]]:
-    days = period(None, None)
-    return _cards(savings(*days), [COLUMNS[number] for number in ON_FIRST_PAGE]) if days else []
-
-
-def _with_days(asked: QueryDict) -> dict[str, Any]:
-    """Days that were left out are shown in the form, too."""
-    whole = period(None, None)
-    if asked or whole is None:
-        return asked.dict()
-    return {"first": whole[0].isoformat(), "last": whole[1].isoformat()}
+def _asked(request: HttpRequest) -> dict[str, Any]:
+    """Days that were left out are shown in the form, too, and so is the one tenant of an operator bound to it."""
+    asked: dict[str, Any] = request.GET.dict()
+    whole, bound = period(None, None), bound_to(request)
+    if not asked and whole is not None:
+        asked = {"first": whole[0].isoformat(), "last": whole[1].isoformat()}
+    if bound is not None:
+        asked.setdefault("tenant", str(bound.id))
+    return asked
 
 
 def _page(form: PeriodForm) -> dict[str, Any]:
@@ -97,49 +90,17 @@ def _page(form: PeriodForm) -> dict[str, Any]:
     }
 
 
-def _seconds(value: Decimal) -> str:
-    """In the unit that a person would take."""
-    for unit, size in ((gettext("h"), 3600), (gettext("min"), 60)):
-        if value >= 2 * size:
-            return f"{_number(value / size, 1)} {unit}"
-    return f"{_number(value, 1)} {gettext('s')}"
-
-
-def _number(value: Decimal | float, places: int) -> str:
-    """Rounded first: Django's own cuts off."""
-    return number_format(round(Decimal(value), places), places, force_grouping=True)
-
-
-def _count(value: int) -> str:
-    return number_format(value, force_grouping=True)
-
-
-def _money(saved: Saved, report: Savings) -> str | None:
-    if saved.cost is None:
-        return None
-    return f"{_number(saved.cost, 2 if saved.cost >= 1 else 4)} {report.currency}"
-
-
-def _energy(saved: Saved, report: Savings) -> str | None:  # noqa: ARG001 - the columns' signature
-    if saved.energy is None:
-        return None
-    if saved.energy >= 1:
-        return f"{_number(saved.energy, 2)} kWh"
-    return f"{_number(saved.energy * 1000, 2)} Wh"
-
-
 Teller = Callable[[Saved, Savings], str | None]
 # The title of a card, and the shorter one of a column.
 COLUMNS: tuple[tuple[Any, Any, Teller], ...] = (
-    (_("Hits"), _("hits"), lambda saved, _report: _count(saved.hits)),
-    (_("Characters of hits"), _("characters"), lambda saved, _report: _count(saved.characters)),
-    (_("Characters reused by misses"), _("reused"), lambda saved, _report: _count(saved.reused_characters)),
-    (_("Engine time saved"), _("saved"), lambda saved, _report: _seconds(saved.engine_seconds)),
-    (_("Engine time spent"), _("spent"), lambda saved, _report: _seconds(saved.engine_seconds_spent)),
-    (_("Money saved"), _("money"), _money),
-    (_("Energy saved"), _("energy"), _energy),
+    (_("Hits"), _("hits"), lambda saved, _report: count(saved.hits)),
+    (_("Characters of hits"), _("characters"), lambda saved, _report: count(saved.characters)),
+    (_("Characters reused by misses"), _("reused"), lambda saved, _report: count(saved.reused_characters)),
+    (_("Engine time saved"), _("saved"), lambda saved, _report: seconds_of(saved.engine_seconds)),
+    (_("Engine time spent"), _("spent"), lambda saved, _report: seconds_of(saved.engine_seconds_spent)),
+    (_("Money saved"), _("money"), money),
+    (_("Energy saved"), _("energy"), energy),
 )
-ON_FIRST_PAGE = (0, 1, 3, 5, 6)
 
 
 def _is_known(tell: Teller, report: Savings) -> bool:
@@ -165,7 +126,7 @@ def _engines(report: Savings) -> dict[str, Any]:
     rates: dict[str, str] = {}
     for item in (item for day in report.days for item in day.engines):
         sums[item.engine] = sums.get(item.engine, Saved()) + item.saved
-        rates[item.engine] = "" if item.rate is None else f"{_number(item.rate * 1000, 1)} ms"
+        rates[item.engine] = "" if item.rate is None else f"{number(item.rate * 1000, 1)} ms"
     rows = [[*_row(saved, report, columns, engine), rates[engine]] for engine, saved in sorted(sums.items())]
     return {"headers": [_("engine"), *(title for title, _tell in columns), _("per character")], "rows": rows}
 

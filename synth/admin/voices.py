@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.forms import BaseDialogForm
 
@@ -23,7 +22,9 @@ from synth.admin.base import ReadOnlyAdmin, link, readable_json, seconds
 from synth.models import ClonedVoice, VoiceEvent, VoiceSettings
 from synth.models.states import State
 from synth.service import Actor
+from tenants.admin.bound import BoundAdmin
 from tenants.context import request_id
+from tenants.encryption import EncryptionKeyRequired
 from tenants.types import TenantRef
 
 STATES = {
@@ -95,7 +96,11 @@ class ClonedVoiceAdmin(ReadOnlyAdmin):
     def listen(self, row: ClonedVoice) -> str:
         if row.state != State.SUCCEEDED:
             return ""
-        context = {"url": service.voice_url(row), "stored": row, "playable": True}
+        try:
+            url = service.voice_url(row)
+        except EncryptionKeyRequired:
+            return gettext("Only the tenant can hear this: it alone has the key.")
+        context = {"url": url, "stored": row, "playable": True}
         return render_to_string("admin/synth/player.html", context)
 
     @display(description=_("id"))
@@ -146,7 +151,7 @@ class VoiceEventAdmin(ReadOnlyAdmin):
 
 
 @admin.register(VoiceSettings)
-class VoiceSettingsAdmin(ModelAdmin):
+class VoiceSettingsAdmin(BoundAdmin):
     """What a tenant wants kept, and done where an engine cannot."""
 
     list_display = ["tenant", "keep_uploads", "time_stretch"]

@@ -10,8 +10,10 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.formats import localize
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
@@ -61,7 +63,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     actions_detail = ["replay_this"]
     fieldsets = [
         (None, {"fields": ["public_id", "state", "event_link", "subject", "endpoint_link", "url", "tenant"]}),
-        (_("Tries"), {"fields": ["tries", "next", "outcome", "attempts_table", "created_at", "ended_at"]}),
+        (_("Tries"), {"fields": ["tries", "next_told", "outcome", "attempts_table", "created_at", "ended_at"]}),
         (_("Payload"), {"fields": ["payload"]}),
     ]
 
@@ -83,7 +85,9 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
             try:
                 service.replay_delivery(row)
             except Problem as problem:
-                self.message_user(request, f"{row.public_id}: {gettext(problem.detail)}", messages.WARNING)
+                self.message_user(
+                    request, f"{row.public_id}: {gettext(problem.detail) % problem.params}", messages.WARNING
+                )
             else:
                 replayed += 1
                 self.log_change(request, row, "replayed")
@@ -104,6 +108,10 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     @display(description=_("next"))
     def next(self, row: WebhookDelivery) -> Any:
         return row.not_before if row.state in OPEN else None
+
+    @display(description=_("next"))
+    def next_told(self, row: WebhookDelivery) -> str:
+        return localize(localtime(row.not_before)) if row.state in OPEN else ""
 
     @display(description=_("endpoint"))
     def endpoint_link(self, row: WebhookDelivery) -> SafeString:

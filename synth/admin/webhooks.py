@@ -24,7 +24,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from synth import service
 from synth.admin import filters
-from synth.admin.base import ReadOnlyAdmin, excerpt, readable_json
+from synth.admin.base import ReadOnlyAdmin, excerpt
 from synth.models import WebhookDelivery, WebhookEndpoint
 from synth.models.states import State
 from tenants.errors import Problem
@@ -38,6 +38,7 @@ HEALTH = {
 }
 BY_ITSELF = Q(disabled_reason__in=(Reason.GONE, Reason.FAILING))
 OVERLAPS = [(0, _("at once")), (3600, _("in an hour")), (86_400, _("in a day")), (7 * 86_400, _("in seven days"))]
+COUNTED = ("waiting", "failed")
 PERIODS = [(1, _("the last hour")), (24, _("the last day")), (24 * 7, _("the last week")), (24 * 90, _("all"))]
 
 
@@ -115,8 +116,11 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
     actions = ["test", "disable", "enable"]
     actions_detail = ["test_this", "rotate_this", "replay_this", "disable_this", "enable_this"]
     fieldsets = [
-        (None, {"fields": ["public_id", "url", "description", "tenant", "events_json", "any_path", "created_at"]}),
-        (_("Health"), {"fields": ["health", "reason", "who", "failing_since", "disabled_at", "waiting", "failed"]}),
+        (None, {"fields": ["public_id", "url", "description", "tenant", "event_types", "any_path", "created_at"]}),
+        (
+            _("Health"),
+            {"fields": ["health_told", "reason", "who", "failing_since", "disabled_at", "waiting", "failed"]},
+        ),
         (_("Secrets"), {"fields": ["secrets_shown"]}),
     ]
 
@@ -200,7 +204,9 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         try:
             event = service.send_test(row)
         except Problem as problem:
-            self.message_user(request, f"{row}: {gettext(problem.detail)}", messages.WARNING)
+            self.message_user(
+                request, f"{excerpt(row.url)}: {gettext(problem.detail) % problem.params}", messages.WARNING
+            )
         else:
             self.message_user(request, gettext("To be sent: %s") % event.public_id)
 
@@ -229,6 +235,10 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         failing = "failing" if row.failing_since else "working"
         found = "disabled" if row.status == Status.DISABLED else failing
         return found, HEALTH[found][0]
+
+    @display(description=_("health"))
+    def health_told(self, row: WebhookEndpoint) -> Any:
+        return self.health(row)[1]
 
     @display(description=_("reason"))
     def reason(self, row: WebhookEndpoint) -> Any:
@@ -260,8 +270,8 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         return WebhookDelivery.objects.filter(endpoint=row, state=State.FAILED).count()
 
     @display(description=_("types of events"))
-    def events_json(self, row: WebhookEndpoint) -> Any:
-        return readable_json(row.events) if row.events else gettext("all")
+    def event_types(self, row: WebhookEndpoint) -> Any:
+        return ", ".join(row.events) if row.events else gettext("all")
 
     @display(description=_("how many sign"))
     def secrets_shown(self, row: WebhookEndpoint) -> int:

@@ -24,6 +24,7 @@ from synth.service.explaining import StoredForm
 from synth.spec import MAX_WAITING_CHARACTERS
 from tenants.errors import Problem
 from tenants.models import Tenant
+from tenants.types import TenantRef
 
 STATES = {
     "fresh": _("fresh"),
@@ -60,8 +61,11 @@ class QuestionForm(forms.Form):
     )  # fmt: skip
 
 
-def answer(form: QuestionForm) -> dict[str, Any] | None:
-    """What the page shows for a valid form. What the API would refuse becomes errors of the form."""
+def answer(form: QuestionForm, *, bound: TenantRef | None = None) -> dict[str, Any] | None:
+    """What the page shows for a valid form. What the API would refuse becomes errors of the form.
+
+    To an operator who is `bound` to one tenant, a rule for all is the platform's: neither its note nor its page.
+    """
     asked = dict(form.cleaned_data)
     tenant: Tenant = asked.pop("tenant")
     try:
@@ -71,10 +75,10 @@ def answer(form: QuestionForm) -> dict[str, Any] | None:
         return None
     winner = explanation.rows.get(explanation.retention.rule)
     return {
-        "winner": link("synth_policy", winner.pk, excerpt(str(winner))) if winner else "",
+        "winner": _linked(winner, bound) if winner else "",
         "kept": retained(explanation.retention),
         "subject": explanation.subject,
-        "rules": _rules(explanation, winner),
+        "rules": _rules(explanation, winner, bound),
         "forms": _forms(explanation),
         "absent": ", ".join(form.format for form in explanation.forms if form.entry is None),
         "sentences": explanation.sentences,
@@ -90,15 +94,24 @@ def _tell(form: QuestionForm, problem: Problem) -> None:
         form.add_error(None, gettext(problem.detail) % problem.params)
 
 
-def _rules(explanation: Explanation, winner: Policy | None) -> dict[str, Any]:
+def _named(policy: Policy, bound: TenantRef | None) -> str:
+    return gettext("a rule of the platform") if bound and not policy.tenant_id else excerpt(str(policy))
+
+
+def _linked(policy: Policy, bound: TenantRef | None) -> str:
+    name = _named(policy, bound)
+    return name if bound and not policy.tenant_id else link("synth_policy", policy.pk, name)
+
+
+def _rules(explanation: Explanation, winner: Policy | None, bound: TenantRef | None) -> dict[str, Any]:
     headers = [_("rule"), _("verdict"), _("priority"), _("tenant"), _("matches"), _("kept")]
     rows = []
     for verdict in explanation.verdicts:
         policy = explanation.rows[verdict.rule.id]
         rows.append(
             [
-                link("synth_policy", policy.pk, excerpt(str(policy))),
-                reasons(verdict, explanation.subject, excerpt(str(winner))),
+                _linked(policy, bound),
+                reasons(verdict, explanation.subject, _named(winner, bound) if winner else ""),
                 policy.priority,
                 policy.tenant.name if policy.tenant else gettext("all tenants"),
                 matched(policy),

@@ -45,13 +45,15 @@ class CacheEntries(APIView):
     @extend_schema(
         operation_id="listCacheEntries",
         parameters=[EntryQuery],
-        responses={200: CacheEntrySerializer(many=True), **refusals(401, 403, 404, 422)},
+        responses={200: CacheEntrySerializer(many=True), **refusals(401, 403, 404, 409, 422)},
     )
     def get(self, request: Request) -> Response:
         """List what the cache holds, the newest first: renditions, and the sentences that they are made of."""
         wanted = EntryQuery(data=request.query_params)
         wanted.is_valid(raise_exception=True)
         chosen = EntryFilter(**wanted.validated_data)
+        if chosen.text_contains:
+            service.refuse_with_own_key(caller_of(request).tenant)
         rows = selectors.entries(caller_of(request).tenant, chosen.conditions)
         pages = NewestFirst()
         return pages.get_paginated_response([_entry_body(row) for row in pages.paginate_queryset(rows, request) or []])

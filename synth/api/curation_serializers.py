@@ -73,7 +73,7 @@ class ActionSerializer(Body):
 
     id = serializers.CharField()
     object = serializers.CharField()
-    kind = serializers.CharField(help_text="purge, refresh, pin, unpin or warm.")
+    kind = serializers.CharField(help_text="purge, refresh, pin, unpin or warm; extend where an operator did it.")
     status = serializers.CharField(help_text="waiting, queued, running, succeeded, failed or canceled.")
     href = serializers.CharField()
     matched = serializers.IntegerField(help_text="Entries or lines.")

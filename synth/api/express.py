@@ -19,12 +19,13 @@ from weakref import ReferenceType, ref
 from cachetools import LRUCache
 from django.utils import timezone
 
-from synth import metrics, service, wiring
+from synth import metrics, observed, service, wiring
 from synth.api.answers import Answer, finished_answer
 from synth.service import Inquiry, Speech, Visit
 from synth.snapshot import Snapshot
 from synth.spec import SpeechRequest
 from tenants import last_used
+from tenants.addresses import client_address
 from tenants.context import new_request_id
 from tenants.keys import KeyRecord
 from tenants.limits import Admission
@@ -37,6 +38,7 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 PATH = "/v1/speech"
 PASSAGE = "refrain.passage"
+ENCRYPTION_KEY = "HTTP_REFRAIN_ENCRYPTION_KEY"
 MAX_BODY = 4_096  # bytes; hits are short sentences
 MAX_REMEMBERED = 4_000
 # All that Django's answer depends on, but for the body.
@@ -73,11 +75,12 @@ class Known:
 class Passage:
     """A request on its way to the view: what was found out so far, and what the view says when it has answered.
 
-    A refusal is for the view to raise, where it becomes an answer.
+    A refusal is for the view to raise, where it becomes an answer; `known` is what it was a refusal of.
     """
 
     admission: Admission = field(default_factory=Admission)
     refusal: Exception | None = None
+    known: Known | None = None
     answered: tuple[Visit, Inquiry, Answer] | None = None
 
 
@@ -113,7 +116,7 @@ class Express:
         self, environ: Environ, start_response: StartResponse, body: bytes, *, mark: bytes, known: Known | None
     ) -> Iterable[bytes]:
         passage = Passage()
-        answer = _hit(known, passage) if known else None
+        answer = _hit(known, passage, client_address(environ)) if known else None
         if answer is not None:
             start_response("200 OK", [*answer.headers.items()])
             return (answer.body,)
@@ -150,7 +153,7 @@ class Express:
 
 def _small_body(environ: Environ) -> bytes | None:
     """The body of what may be a hit; None, with nothing read, for all else."""
-    if "HTTP_IDEMPOTENCY_KEY" in environ:
+    if "HTTP_IDEMPOTENCY_KEY" in environ or ENCRYPTION_KEY in environ:
         return None
     length = environ.get("CONTENT_LENGTH", "")
     if not length.isdecimal() or int(length) > MAX_BODY:
@@ -159,23 +162,30 @@ def _small_body(environ: Environ) -> bytes | None:
     return body
 
 
-def _hit(known: Known, passage: Passage) -> Answer | None:
+def _hit(known: Known, passage: Passage, address: str) -> Answer | None:
     """The answer, if this is a hit again. Else the passage holds what the cache and its limits said."""
     started = perf_counter()
     snapshot = known.snapshot()
     if snapshot is None or not wiring.snapshots().holds(snapshot) or not known.record.usable_at(timezone.now()):
         return None
     last_used.note(known.caller.key_id)
-    visit = Visit(caller=known.caller, snapshot=snapshot, admission=passage.admission, request_id=new_request_id())
+    visit = Visit(
+        caller=known.caller,
+        snapshot=snapshot,
+        admission=passage.admission,
+        request_id=new_request_id(),
+        address=address,
+    )
     try:
         spoken = service.recall(visit, known.inquiry)
     except Exception as error:  # noqa: BLE001 - the view raises it, where problems become answers
-        passage.refusal = error
+        passage.refusal, passage.known = error, known
         return None
     if spoken is None:
         return None
     answer = finished_answer(spoken, visit, known.inquiry.request)
     count_hit(spoken, known.inquiry.request, seconds=perf_counter() - started)
+    observed.note(known.caller.tenant, known.inquiry.key)
     answer.headers.update(known.headers)
     answer.headers.update({"Content-Length": str(len(answer.body)), "X-Request-Id": visit.request_id})
     return answer

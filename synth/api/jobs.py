@@ -10,10 +10,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from synth import selectors, service, wiring
+from synth.api.encryption import PARAMETER, with_own_key
 from synth.api.idempotent import IDEMPOTENCY
 from synth.api.paging import NewestFirst
 from synth.api.presenting import RETRY_AFTER, entry_body, job_body
-from synth.api.ranges import stream_object
+from synth.api.ranges import Source, stream_object
 from synth.api.serializers import (
     JobFilter,
     JobSerializer,
@@ -26,11 +27,14 @@ from synth.audio.formats import get_format
 from synth.errors import NotReady, ObjectMissing, ServiceUnavailable, StorageUnavailable
 from synth.keys import object_name
 from synth.models.states import OPEN
+from synth.service import SealedObject, opening
+from synth.storage.base import ObjectInfo
 from synth.types import StoredAudio
 from tenants.authentication import caller_of
 from tenants.errors import NotFound, Problem
 from tenants.ids import parse_id
 from tenants.scopes import SPEECH_READ, SPEECH_WRITE
+from tenants.types import TenantRef
 
 
 class SpeechCollection(APIView):
@@ -55,7 +59,7 @@ class SpeechCollection(APIView):
 
     @extend_schema(
         operation_id="speak",
-        parameters=IDEMPOTENCY,
+        parameters=[*IDEMPOTENCY, *PARAMETER],
         request=SpeechRequestSerializer,
         responses={
             200: SpeechSerializer,
@@ -74,7 +78,12 @@ class SpeechDetail(APIView):
 
     required_scopes = {"GET": SPEECH_READ, "DELETE": SPEECH_WRITE}
 
-    @extend_schema(operation_id="getSpeech", responses={200: JobSerializer, **refusals(401, 403, 404)})
+    @extend_schema(
+        operation_id="getSpeech",
+        parameters=PARAMETER,
+        responses={200: JobSerializer, **refusals(400, 401, 403, 404)},
+    )
+    @with_own_key
     def get(self, request: Request, speech_id: str) -> Response:
         """Look at a speech: how far it is, and a URL of its audio once it is done."""
         tenant = caller_of(request).tenant
@@ -106,9 +115,11 @@ class SpeechAudio(APIView):
             (200, "audio/*"): OpenApiTypes.BINARY,
             (206, "audio/*"): OpenApiTypes.BINARY,
             304: None,
-            **refusals(401, 403, 404, 409, 412, 416, 422, 503),
+            **refusals(400, 401, 403, 404, 409, 412, 416, 422, 503),
         },
+        parameters=PARAMETER,
     )
+    @with_own_key
     def get(self, request: Request, speech_id: str) -> HttpResponseBase:
         """Hear a finished speech. Audio that storage has lost is made again first."""
         stored = selectors.audio(caller_of(request).tenant, speech_id)
@@ -136,16 +147,22 @@ class SpeechAudio(APIView):
     def _stream(self, request: Request, stored: StoredAudio) -> HttpResponseBase:
         extension = get_format(stored.format).extension
         name = object_name(caller_of(request).tenant, stored.digest, extension)
-        store = wiring.object_store()
-        info = store.head(name)
+        source, info = self._source(caller_of(request).tenant, name, stored)
         if info.size != stored.size:
             raise ObjectMissing("the stored bytes are not the ones that were put there")
         return stream_object(
             request._request,  # noqa: SLF001 - the plain request: ranges know nothing of REST framework
-            store,
+            source,
             name,
             info=info,
             etag=f'"{stored.digest}"',
             filename=f"{stored.id}.{extension}",
             cache_control="private, no-cache",
         )
+
+    def _source(self, tenant: TenantRef, name: str, stored: StoredAudio) -> tuple[Source, ObjectInfo]:
+        if not stored.sealed_by:
+            store = wiring.object_store()
+            return store, store.head(name)
+        sound = SealedObject(name, opening(tenant, name, stored.media_type, key_id=stored.sealed_by))
+        return sound, sound.info

@@ -7,7 +7,7 @@ from synth.codec import utc
 from synth.models import Entry, Job
 from synth.models.states import State
 from synth.service import Speech, url_members
-from synth.stored import audio_is_kept, audio_members, of_entry, of_job
+from synth.stored import audio_is_kept, audio_members, characters_of, of_entry, of_job
 from synth.types import Delivery, Spec, StoredAudio
 from tenants.ids import public_id
 from tenants.types import TenantRef
@@ -101,7 +101,7 @@ def entry_body(entry: Entry) -> dict[str, Any]:
         "engine": entry.engine,
         "voice": entry.voice,
         "category": entry.category,
-        "characters": len(entry.text),
+        "characters": characters_of(entry),
         "created_at": utc(entry.made_at),
         "audio": audio_members(stored) | url_members(TenantRef(entry.tenant_id), stored),
     }

@@ -4,17 +4,25 @@ Called by the views that hand out audio: `synth.api.files` and `/v1/speech/{id}/
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
-from synth.storage.base import ObjectInfo, ObjectStore
+from synth.storage.base import ObjectInfo
 
 # One range only: a list of them is answered whole, as RFC 9110 section 14.2 allows. Eighteen digits bound the number.
 _RANGE = re.compile(r"bytes=[ \t]*(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))[ \t]*", re.IGNORECASE)
+
+
+class Source(Protocol):
+    """An object store, or one object of it that is opened on the way."""
+
+    def stream(self, name: str, start: int, end: int) -> Iterator[bytes]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ def parse_range(header: str, size: int) -> ByteRange | None:
 
 def stream_object(
     request: HttpRequest,
-    store: ObjectStore,
+    store: Source,
     name: str,
     *,
     info: ObjectInfo,
@@ -87,7 +95,7 @@ def _wanted(request: HttpRequest, size: int, etag: str) -> ByteRange | None:
 
 def _send(
     request: HttpRequest,
-    store: ObjectStore,
+    store: Source,
     name: str,
     *,
     info: ObjectInfo,

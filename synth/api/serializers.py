@@ -78,10 +78,10 @@ class AudioSerializer(Body):
     sample_rate = serializers.IntegerField()
     duration = serializers.FloatField()
     size = serializers.IntegerField()
-    sha256 = serializers.CharField()
+    sha256 = serializers.CharField(allow_null=True, help_text="None where the sound is kept encrypted.")
     time_stretched = serializers.BooleanField(required=False)
-    url = serializers.URLField(required=False)
-    url_expires_at = serializers.DateTimeField(required=False)
+    url = serializers.URLField(required=False, allow_null=True)
+    url_expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
 
 class SpeechSerializer(AudioSerializer):

@@ -13,9 +13,10 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from synth import metrics, service, wiring
+from synth import metrics, observed, service, wiring
 from synth.api.answers import finished_answer, pending_answer
-from synth.api.express import Passage, count_hit, passage_of
+from synth.api.encryption import key_of_speech
+from synth.api.express import Known, Passage, count_hit, passage_of
 from synth.api.jobs import SpeechCollection
 from synth.api.speech_once import Told, speak_once
 from synth.errors import InvalidSpeech, Replayed, ServiceUnavailable, SpeechFailed
@@ -24,8 +25,11 @@ from synth.service import Inquiry, StaleSnapshot, Visit
 from synth.snapshot import Snapshot
 from synth.spec import read_request
 from tenants import keys, last_used
+from tenants.addresses import client_address
+from tenants.audit.events import KEY
 from tenants.authentication import bearer_token, identify
-from tenants.context import request_id
+from tenants.context import deed, request_id
+from tenants.encryption import EncryptionKeyRefused, EncryptionKeyRequired, EncryptionKeyUnexpected, SealingKey
 from tenants.errors import Forbidden, Problem, Unauthenticated, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.limits import Admission
@@ -40,6 +44,19 @@ class NotJson(Problem):
     code = "bad_json"
     title = _("Unreadable body")
     detail = _("The body is not valid JSON in UTF-8: %(reason)s.")
+
+
+REFUSALS = (
+    Unauthenticated,
+    Forbidden,
+    NotJson,
+    UnsupportedMediaType,
+    InvalidSpeech,
+    ServiceUnavailable,
+    EncryptionKeyRequired,
+    EncryptionKeyRefused,
+    EncryptionKeyUnexpected,
+)
 
 
 @csrf_exempt
@@ -63,6 +80,7 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
     """The answer by a snapshot that is the tenant's latest."""
     passage = passage_of(request.META)
     if passage.refusal is not None:
+        _tell_audit(passage.known)
         raise passage.refusal
     token = bearer_token(request.META.get("HTTP_AUTHORIZATION"))
     key = keys.parse(token)
@@ -70,18 +88,21 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
         raise Unauthenticated
     snapshot = wiring.snapshots().of_key(key)
     payload: Any = None
+    address = client_address(request.META)
     for _attempt in range(MAX_RELOADS):
         visit = None
         try:
-            visit = _visit(snapshot, key, token, passage.admission)
+            visit = _visit(snapshot, key, token, admission=passage.admission, address=address)
+            own_key = key_of_speech(request.META, visit.snapshot)
             payload = _payload(request) if payload is None else payload
-            speak = partial(_speak, payload=payload, passage=passage, started=started)
-            if "HTTP_IDEMPOTENCY_KEY" in request.META:
-                return speak_once(visit, request, payload, speak)
-            return speak(visit).response
+            speak = partial(_speak, payload=payload, passage=passage, own_key=own_key, started=started)
+            with service.presented(own_key):
+                if "HTTP_IDEMPOTENCY_KEY" in request.META:
+                    return speak_once(visit, request, payload, speak)
+                return speak(visit).response
         except StaleSnapshot:
             pass
-        except (Unauthenticated, Forbidden, NotJson, UnsupportedMediaType, InvalidSpeech, ServiceUnavailable):
+        except REFUSALS:
             # A refusal out of memory counts only when the memory is right.
             if snapshot is None or service.is_fresh(snapshot, visit):
                 raise
@@ -94,12 +115,20 @@ speech.initkwargs = {}  # type: ignore[attr-defined]
 _collection = SpeechCollection.as_view()
 
 
-def _visit(snapshot: Snapshot | None, key: keys.ParsedKey, token: str, admission: Admission) -> Visit:
+def _tell_audit(known: Known | None) -> None:
+    """Whose request was refused before it came to the view."""
+    if known is not None:
+        said, request = deed(), known.inquiry.request
+        said.tenant_id, said.actor_kind, said.actor_id = known.caller.tenant.id, KEY, str(known.caller.key_id)
+        said.characters, said.text = request.characters, known.inquiry.kept_text
+
+
+def _visit(snapshot: Snapshot | None, key: keys.ParsedKey, token: str, *, admission: Admission, address: str) -> Visit:
     caller = identify(snapshot.keys.get(key.lookup) if snapshot else None, token, now=timezone.now())
     require_scope(caller, SPEECH_WRITE)
     last_used.note(caller.key_id)
     assert snapshot is not None  # noqa: S101 - without one nobody is identified
-    return Visit(caller=caller, snapshot=snapshot, admission=admission, request_id=request_id() or "")
+    return Visit(caller=caller, snapshot=snapshot, admission=admission, request_id=request_id() or "", address=address)
 
 
 def _payload(request: HttpRequest) -> Any:
@@ -111,16 +140,21 @@ def _payload(request: HttpRequest) -> Any:
         raise NotJson(params={"reason": str(error)}) from error
 
 
-def _speak(visit: Visit, *, payload: Any, passage: Passage, started: float) -> Told:
-    asked = read_request(payload, visit.snapshot, house=wiring.house())
+def _speak(visit: Visit, *, payload: Any, passage: Passage, own_key: SealingKey | None, started: float) -> Told:
+    asked = read_request(payload, visit.snapshot, house=wiring.house(), own_key=own_key.id if own_key else None)
     inquiry = Inquiry.of(asked, visit.snapshot)
+    said = deed()
+    said.characters, said.text = asked.characters, inquiry.kept_text
     spoken = service.speak(visit, inquiry)
+    said.object, said.cache = spoken.id, spoken.cache_status
+    said.recorded = visit.admission.recorded and spoken.from_cache
     if spoken.stored is None:
         metrics.ended(Outcome.PENDING)
         return Told(pending_answer(spoken, visit), spoken, asked)
     answer = finished_answer(spoken, visit, asked)
     if inquiry.uses_cache:
         passage.answered = visit, inquiry, answer
+    observed.note(visit.snapshot.tenant, inquiry.key)
     seconds = perf_counter() - started
     if spoken.from_cache:
         count_hit(spoken, asked, seconds=seconds)

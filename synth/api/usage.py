@@ -49,7 +49,8 @@ class UsageSerializer(Body):
 class UsedSerializer(Body):
     requests = serializers.IntegerField()
     from_cache = serializers.IntegerField()
-    characters = serializers.IntegerField()
+    characters = serializers.IntegerField(help_text="Of the texts of requests.")
+    synthesised = serializers.IntegerField(help_text="Characters that engines spoke: charged once, whoever waits.")
     duration = serializers.FloatField(help_text="Seconds of sound.")
     lost = serializers.IntegerField(help_text="Hits of which the number alone is known.")
 
@@ -118,6 +119,7 @@ def _row(row: Usage) -> dict[str, Any]:
 
 def _total(days: list[DayUsed]) -> dict[str, float]:
     sums: dict[str, float] = {
-        name: sum(getattr(day, name) for day in days) for name in ("requests", "from_cache", "characters", "lost")
+        name: sum(getattr(day, name) for day in days)
+        for name in ("requests", "from_cache", "characters", "synthesised", "lost")
     }
     return sums | {"duration": round(sum(day.duration for day in days), 3)}

@@ -52,7 +52,9 @@ class VoiceSerializer(Body):
     seconds = serializers.FloatField(required=False, allow_null=True)
     sample_rate = serializers.IntegerField(required=False, allow_null=True)
     language = serializers.CharField(required=False)
-    transcript = serializers.CharField(required=False, allow_blank=True)
+    transcript = serializers.CharField(
+        required=False, allow_blank=True, allow_null=True, help_text="None where only your own key opens it."
+    )
     consent = ConsentSerializer(required=False)
     request_id = serializers.CharField(required=False, allow_blank=True)
     created_at = serializers.DateTimeField(required=False)

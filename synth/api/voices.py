@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from synth import selectors, service
 from synth.api.cache import actor_of
+from synth.api.encryption import PARAMETER, with_own_key
 from synth.api.idempotent import IDEMPOTENCY, carried_out_once
 from synth.api.paging import ByOffset
 from synth.api.serializers import EngineSerializer, refusals
@@ -27,6 +28,7 @@ from synth.models.states import State
 from synth.selectors import EngineStatus
 from synth.types import Cloning, EngineCard, Voice
 from tenants.authentication import caller_of
+from tenants.encryption import is_own
 from tenants.errors import NotFound, UnsupportedMediaType
 from tenants.errors import untranslated as _
 from tenants.scopes import VOICES_READ, VOICES_WRITE
@@ -51,14 +53,15 @@ class Voices(APIView):
 
     @extend_schema(
         operation_id="createVoice",
-        parameters=IDEMPOTENCY,
+        parameters=[*IDEMPOTENCY, *PARAMETER],
         request={"multipart/form-data": VoiceUploadSerializer},
         responses={
             200: VoiceSerializer,
             202: VoiceSerializer,
-            **refusals(400, 401, 403, 409, 413, 415, 422, 503),
+            **refusals(400, 401, 403, 409, 413, 415, 422, 429, 503),
         },
     )
+    @with_own_key
     def post(self, request: Request) -> Response:
         """Upload a sound to speak like: 202, and ready soon; 200 with the voice that was made of this file before."""
         _refuse_unread(request)
@@ -70,6 +73,8 @@ class Voices(APIView):
         tenant, actor = caller_of(request).tenant, actor_of(request)
         row, is_new = service.create_voice(tenant, order, upload, actor=actor, voice_id=voice_id)
         body = own_voice_body(row, _card_of(row, selectors.cards()))
+        if is_own(row.sealed_by):  # this answer may be kept for those who repeat the request
+            body["transcript"] = None
         headers = {"Location": body["href"], "Retry-After": "1"} if is_new else {"Location": body["href"]}
         return Response(body, status=202 if is_new else 200, headers=headers)
 
@@ -79,7 +84,10 @@ class VoiceDetail(APIView):
 
     required_scopes = {"GET": VOICES_READ, "DELETE": VOICES_WRITE}
 
-    @extend_schema(operation_id="getVoice", responses={200: VoiceSerializer, **refusals(401, 403, 404)})
+    @extend_schema(
+        operation_id="getVoice", parameters=PARAMETER, responses={200: VoiceSerializer, **refusals(401, 403, 404)}
+    )
+    @with_own_key
     def get(self, request: Request, voice_id: str) -> Response:
         """Look at a voice of yours: whether it is ready, and if it was refused, why."""
         row = selectors.own_voice(caller_of(request).tenant, voice_id)
@@ -145,7 +153,7 @@ def own_voice_body(row: ClonedVoice, card: EngineCard | None) -> dict[str, Any]:
         "seconds": round(row.seconds, 3) if row.seconds else None,
         "sample_rate": row.sample_rate,
         "language": row.language,
-        "transcript": row.transcript,
+        "transcript": service.transcript_of(row) if service.is_at_hand(row.sealed_by) else None,
         "consent": {"who": row.consent_who, "when": row.consent_when, "wording": row.consent_wording},
         "request_id": row.request_id,
         "created_at": utc(row.created_at),

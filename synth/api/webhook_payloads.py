@@ -9,6 +9,7 @@ from synth.api.batch_serializers import BatchCountsSerializer
 from synth.api.serializers import AudioSerializer, Body, FailureSerializer
 from synth.models import EventType
 from synth.service.webhooks.payloads import API_VERSION
+from tenants.quotas import KEY, PERIODS, TENANT
 
 
 class SpeechDataSerializer(Body):
@@ -68,6 +69,18 @@ class RefreshDataSerializer(Body):
     failed = serializers.IntegerField()
 
 
+class QuotaDataSerializer(Body):
+    """A quota of the account, or of the key that is named."""
+
+    quota = serializers.ChoiceField(list(PERIODS))
+    scope = serializers.ChoiceField([TENANT, KEY])
+    key = serializers.CharField(allow_null=True)
+    percent = serializers.ChoiceField([80, 100])
+    used = serializers.IntegerField()
+    limit = serializers.IntegerField()
+    resets_at = serializers.DateTimeField()
+
+
 class WebhookTestDataSerializer(Body):
     id = serializers.CharField()
     endpoint_id = serializers.CharField()
@@ -81,7 +94,7 @@ DATA: dict[EventType, tuple[Any, str]] = {
     EventType.VOICE_READY: (VoiceDataSerializer(), "A voice of yours can speak."),
     EventType.VOICE_FAILED: (RefusedVoiceDataSerializer(), "An upload did not become a voice."),
     EventType.CACHE_REFRESHED: (RefreshDataSerializer(), "A refresh of the cache has ended."),
-    EventType.QUOTA_WARNING: (serializers.DictField(), "A quota is nearly used up."),
+    EventType.QUOTA_WARNING: (QuotaDataSerializer(), "A quota is used up by 80 or by 100 percent."),
     EventType.TEST: (WebhookTestDataSerializer(), "A test that was asked for."),
 }
 

@@ -32,7 +32,9 @@ class Webhooks(APIView):
     serializer_class = EndpointSerializer
     pagination_class = NewestFirst
 
-    @extend_schema(operation_id="listWebhooks", responses={200: EndpointSerializer(many=True), **refusals(401, 403)})
+    @extend_schema(
+        operation_id="listWebhooks", responses={200: EndpointSerializer(many=True), **refusals(401, 403, 404)}
+    )
     def get(self, request: Request) -> Response:
         """List your webhook endpoints, the newest first."""
         pages = NewestFirst()

@@ -2,11 +2,11 @@
 -- KEYS: snapshot version, the tenant's account; to look up also: usage stream, entry, audio, and after them the entry and
 --   audio of the same as earlier versions of the model spoke it, the newest first
 -- ARGV: numbers of the request, its key's id; to look up also: numbers of that, the digest that the caller holds, what
---   the usage event tells of the request. Numbers come packed as doubles: to unpack them costs less than to send each.
+--   the usage event tells of the request, and what the audit's does beyond it. Numbers come packed as doubles: to unpack them costs less than to send each.
 -- Answers {status, microseconds until the tenant's and the key's bucket are full ('' without one), meta, age, audio, which
---   entry it is, from 0}.
+--   entry it is, from 0}; and last, where there are quotas, a list of what is used of each.
 -- Status: hit, stale_hit (old, or an earlier model's, but served while it is made anew), miss, expired, admitted (nothing
---   looked up), limited;
+--   looked up), limited, exhausted (beyond a quota);
 --   or with nothing done: outdated (the caller must reload), reload and unseeded (we must ask the database).
 
 -- Of the request: the version of its snapshot, whether Redis is believed and whether it was counted before (1/0), the
@@ -51,6 +51,55 @@ if tonumber(account[1]) ~= day then
   end
 end
 
+-- Quotas of characters asked, where there are any: the tenant's of a day and of a month, the key's of both. To be told at
+-- the end of ARGV[1]: the request's characters, each quota (0: none), what was let in of each while this Redis was away,
+-- and numbers that change with the tenant's quotas and with the key's: a count that once stood still is not gone on with.
+-- The counts have a day of their own, as an earlier version of this script knows nothing of them.
+local used, asked, exhausted
+if #ARGV[1] > 72 then
+  local numbers = {struct.unpack('<ddddddddddd', ARGV[1], 73)}
+  local of_tenant, of_key = '/' .. numbers[10], '/' .. numbers[11] .. ':' .. ARGV[2]
+  local names = {'day_asked' .. of_tenant, 'month_asked' .. of_tenant, 'day_asked' .. of_key, 'month_asked' .. of_key}
+  local counts = redis.call('HMGET', KEYS[2], 'asked_on', unpack(names))
+  local asked_on = tonumber(counts[1] or day)
+  if asked_on ~= day then
+    -- Once a day. A count that has stood still since the last time is dropped; where it is asked for, it is begun anew.
+    local function month_of(days)  -- a number that the days of one month share, and no others
+      local shifted = days + 719468  -- since the first of March of the year 0
+      local era = math.floor(shifted / 146097)
+      local of_era = shifted - era * 146097
+      local year = math.floor(
+        (of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524) - math.floor(of_era / 146096)) / 365)
+      local of_year = of_era - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+      return (era * 400 + year) * 12 + math.floor((5 * of_year + 2) / 153)
+    end
+    local fields, is_new_month = redis.call('HGETALL', KEYS[2]), month_of(day) ~= month_of(asked_on)
+    for position = 1, #fields, 2 do
+      local name = fields[position]
+      if string.sub(name, 1, 9) == 'day_asked' or (is_new_month and string.sub(name, 1, 11) == 'month_asked') then
+        if fields[position + 1] == '0' then
+          redis.call('HDEL', KEYS[2], name)
+        else
+          redis.call('HSET', KEYS[2], name, 0)
+        end
+      end
+    end
+    redis.call('HSET', KEYS[2], 'asked_on', day)
+    counts = redis.call('HMGET', KEYS[2], 'asked_on', unpack(names))
+  end
+  used, asked, exhausted = {0, 0, 0, 0}, {}, false
+  for position, name in ipairs(names) do
+    if numbers[1 + position] > 0 then
+      if not counts[1 + position] then
+        return {'unseeded'}
+      end
+      used[position] = tonumber(counts[1 + position]) + numbers[5 + position]
+      exhausted = exhausted or used[position] + numbers[1] > numbers[1 + position]
+      asked[#asked + 1] = {name = name, position = position, characters = numbers[1]}
+    end
+  end
+end
+
 -- A bucket is known by the microsecond at which it is full again: whole numbers, so that rounding lets nobody in. One
 -- limit that refuses leaves the other as it was.
 local left = {'', ''}
@@ -65,7 +114,7 @@ if counted == 0 then
     end
   end
   for position, limit in pairs(limits) do
-    if admitted then
+    if admitted and not exhausted then
       limit.full_at = limit.full_at + limit.step
     end
     if admitted or limit.owed > 0 then
@@ -79,11 +128,23 @@ if counted == 0 then
     keep()
     return {'limited', left[1], left[2]}
   end
-  count.requests = count.requests + 1
+  count.requests = count.requests + (exhausted and 0 or 1)
+end
+if asked then
+  for _, item in ipairs(asked) do
+    used[item.position] = used[item.position] + (exhausted and 0 or item.characters)
+    buckets[#buckets + 1] = item.name
+    buckets[#buckets + 1] = string.format('%.0f', used[item.position])
+  end
+end
+if exhausted then
+  count.refused = count.refused + 1
+  keep()
+  return {'exhausted', left[1], left[2], used}
 end
 if not KEYS[3] then
   keep()
-  return {'admitted', left[1], left[2]}
+  return {'admitted', left[1], left[2], used}
 end
 
 -- Of the look-up: max age, max age while hot, hits that make it hot, their window, the further age at which the old
@@ -129,7 +190,7 @@ while not entry and KEYS[place + 2] do
 end
 if not entry then
   keep()
-  return {missed, left[1], left[2]}
+  return {missed, left[1], left[2], used}
 end
 
 redis.call('HINCRBY', KEYS[place], 'hits', 1)
@@ -138,9 +199,10 @@ if hot_hits > 0 then
 end
 count.hits = count.hits + 1
 keep(tonumber(account[5]) + 1)
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', max_events, '*', 'r', ARGV[5], 'd', entry[5] or '', 'o', status)
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', max_events, '*', 'r', ARGV[5], 'd', entry[5] or '', 'o', status,
+  'a', ARGV[6] or '', 'e', string.match(entry[1], '"id":"([^"]*)"') or '')
 local audio = false
 if want_audio == 1 and entry[3] ~= ARGV[4] then
   audio = redis.call('GET', KEYS[place + 1])
 end
-return {status, left[1], left[2], entry[1], string.format('%.3f', age), audio, (place - 4) / 2}
+return {status, left[1], left[2], entry[1], string.format('%.3f', age), audio, (place - 4) / 2, used}

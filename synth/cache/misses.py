@@ -15,6 +15,7 @@ from uuid import UUID
 
 from synth.metrics import MissReason
 from synth.types import CacheMode, Spec
+from tenants.encryption import is_own
 
 TEXT = "text"
 # What a caller does not choose: where nothing else differs, it is we who changed.
@@ -161,7 +162,7 @@ def likeness(spec: Spec) -> str:
 
     a tenant with a key of its own does not want anything of its texts to be kept in clear.
     """
-    if spec.manner.encryption_key_id is not None:
+    if is_own(spec.manner.encryption_key_id or ""):
         return ""
     text = spec.text
     folded = _GAPS.sub(_GAP, _NUMBERED.sub(_GAP, text))

@@ -29,6 +29,8 @@ Answer = TypeVar("Answer")
 
 MAX_CONFIRMED = 5_000
 MAX_HOT = 4_000
+AWAY = -3
+CHARGE_KEPT = 7 * 86_400  # seconds
 
 
 class RenditionCache:
@@ -78,6 +80,7 @@ class RenditionCache:
         # Asked again: the answer may have come over a new connection, from another run.
         confirmed = self._is_confirmed(tenant)
         hit = confirmed and status in HITS
+        used = answer[-1] if gate.asked and isinstance(answer[-1], list) else ()
         return Lookup(
             status if confirmed else Status.RELOAD,
             stored=StoredAudio(**orjson.loads(answer[3])) if hit else None,
@@ -87,12 +90,25 @@ class RenditionCache:
             allowances=gate.allowances(answer[1:3]),
             counted=gate.counted or status in SETTLED,
             recorded=status in HITS,
+            used=tuple(used),
         )
 
     def seed(self, tenant: TenantRef, today: Today) -> None:
-        """Begin the tenant's account, unless another process has."""
+        """Begin the tenant's account, and the counts of its quotas, unless another process has."""
         keys = [redis_key(tenant, Kind.ACCOUNT), redis_key(tenant, Kind.USAGE)]
-        self._run("seed", keys, [today.day, today.requests, today.hits, uuid4().hex, USAGE_GROUP], default=None)
+        counts = [part for count in today.counts for part in count]
+        arguments = [today.day, today.requests, today.hits, uuid4().hex, USAGE_GROUP, *counts]
+        self._run("seed", keys, arguments, default=None)
+
+    def charge(self, tenant: TenantRef, counts: Sequence[tuple[str, int]], *, characters: int, mark: str) -> int | None:
+        """Count characters once for each `mark`, or give them back. `counts` are names and quotas.
+
+        None: it is done. -1: a count is to be begun first. AWAY: Redis is. Else the place of the quota that refuses.
+        """
+        keys = [redis_key(tenant, Kind.ACCOUNT), redis_key(tenant, Kind.CHARGE, mark)]
+        arguments = [characters, CHARGE_KEPT, *(part for count in counts for part in count)]
+        answer = self._run("charge", keys, arguments, default=AWAY)
+        return None if answer == -1 else -1 if answer == -2 else int(answer)
 
     def fill(
         self,
@@ -228,4 +244,6 @@ def _entry_keys(tenant: TenantRef, key: str) -> list[str]:
 
 
 def _meta(stored: StoredAudio) -> dict[str, Any]:
-    return {name: getattr(stored, name) for name in StoredAudio.__slots__}
+    # Without a key as an older version, which may run beside this one, writes and reads it.
+    names = StoredAudio.__slots__ if stored.sealed_by else StoredAudio.__slots__[:-1]
+    return {name: getattr(stored, name) for name in names}

@@ -24,6 +24,7 @@ class CurationAction(models.Model):
         REFRESH = "refresh", _("refresh")
         PIN = "pin", _("pin")
         UNPIN = "unpin", _("unpin")
+        EXTEND = "extend", _("extend")
         WARM = "warm", _("warm")
         MODEL_CHANGE = "model_change", _("model change")
         BATCH = "batch", _("batch")
@@ -59,7 +60,7 @@ class CurationAction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.state}"
+        return self.public_id
 
     @property
     def public_id(self) -> str:

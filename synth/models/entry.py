@@ -19,8 +19,10 @@ class Entry(models.Model):
     """`key` is a rendition or segment key, `digest` names the object in storage, `made_at` is where a TTL starts.
 
     `spec` is that of a rendition, without its text. `references` are the fingerprints of the tenant's own voices that
-    it sounds like, with a space between. A purged one stays as a record without text, so that the next miss can tell
-    why; `purge_number` is the tenant's number of the last change that Redis must not have missed.
+    it sounds like, with a space between; `sealed_by` is the id of the key that its sound is sealed with. A purged one
+    stays as a record without text, so that the next miss can tell why; `purge_number` is the tenant's number of the
+    last change that Redis must not have missed. `previous_…` is the sound whose place this one took, for as long as
+    URLs of it may run and storage has it.
     """
 
     class Kind(models.TextChoices):
@@ -34,6 +36,7 @@ class Entry(models.Model):
     engine = models.CharField(_("engine"), max_length=64)
     model_version = models.CharField(_("model version"), max_length=128)
     voice = models.CharField(_("voice"), max_length=128)
+    api_key_id = models.UUIDField(_("API key"), null=True)
     category = models.CharField(_("category"), max_length=64, blank=True, default="")
     text = models.TextField(_("text"))
     spec = models.JSONField(_("spec"), null=True)
@@ -47,8 +50,13 @@ class Entry(models.Model):
     pinned = models.BooleanField(_("pinned"), default=False)
     purged_at = models.DateTimeField(_("purged"), null=True)
     purge_number = models.PositiveBigIntegerField(null=True)
+    sealed_by = models.CharField(max_length=36, blank=True, default="", db_default="", editable=False)
     references = models.CharField(max_length=128, blank=True, default="", editable=False)
     provenance = models.JSONField(_("provenance"), default=dict)
+    previous_digest = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
+    previous_duration = models.FloatField(null=True, editable=False)
+    previous_made_at = models.DateTimeField(null=True, editable=False)
+    previous_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = LiveEntries()

@@ -59,6 +59,7 @@ class Policy(models.Model):
         ),
     )
     enabled = models.BooleanField(_("enabled"), default=True)
+    by_tenant = models.BooleanField(_("made by the tenant"), default=False, db_default=False, editable=False)
     category = models.CharField(_("category"), max_length=64, blank=True, default="", help_text=_("Empty: any."))
     engine = models.CharField(_("engine"), max_length=64, blank=True, default="", help_text=_("Empty: any."))
     voice = models.CharField(

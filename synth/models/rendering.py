@@ -21,6 +21,7 @@ class Rendering(models.Model):
     key = models.CharField(_("rendition key"), max_length=64)
     flight = models.CharField(max_length=128)
     spec = models.JSONField(_("spec"))
+    api_key_id = models.UUIDField(_("API key"), null=True)
     category = models.CharField(_("category"), max_length=64, blank=True, default="")
     stored = models.BooleanField(_("becomes an entry"), default=True)
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.WAITING)

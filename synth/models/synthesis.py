@@ -13,6 +13,8 @@ class Synthesis(models.Model):
     """At most one is open per tenant and `flight`, which is the segment key unless the work may not be shared.
 
     `attempt` fences the result: a worker publishes only while the row still has the attempt that it claimed.
+    `characters` are what its tenant, and the key that asked first, are charged once it has succeeded; while it is open
+    they are reserved.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -23,6 +25,8 @@ class Synthesis(models.Model):
     flight = models.CharField(max_length=128)
     segment = models.JSONField(_("segment"))
     category = models.CharField(_("category"), max_length=64, blank=True, default="")
+    api_key_id = models.UUIDField(_("API key"), null=True)
+    characters = models.PositiveIntegerField(_("characters charged"), default=0, db_default=0)
     stored = models.BooleanField(_("becomes an entry"), default=True)
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.QUEUED)
     priority = models.PositiveSmallIntegerField(_("priority"), default=Priority.INTERACTIVE)
@@ -56,6 +60,7 @@ class Synthesis(models.Model):
                 name="synthesis_claim",
             ),
             models.Index(fields=["tenant"], condition=models.Q(state=State.RUNNING), name="synthesis_running"),
+            models.Index(fields=["tenant"], condition=models.Q(state__in=OPEN), name="synthesis_open_of_tenant"),
             models.Index(fields=["-created_at", "-id"], name="synthesis_newest"),
         ]
 

@@ -20,6 +20,7 @@ class ClonedVoice(models.Model):
     WAITING while the upload is being stored, then QUEUED for an io worker that decodes it. SUCCEEDED is ready; FAILED
     is refused, `error_code` and what follows it say why. CANCELED is deleted: the row goes once all that was made of it
     has gone. `same_as` names the voice that has this sound already. `attempt` fences the result.
+    `sealed_by` is the id of the key that its files are sealed with.
     """
 
     class Upload(models.TextChoices):
@@ -38,6 +39,7 @@ class ClonedVoice(models.Model):
     transcript = models.TextField(_("transcript"), blank=True, default="")
     fingerprint = models.CharField(_("fingerprint"), max_length=64, blank=True, default="")
     digest = models.CharField(_("digest"), max_length=64, blank=True, default="")
+    sealed_by = models.CharField(max_length=36, blank=True, default="", db_default="", editable=False)
     seconds = models.FloatField(_("seconds"), null=True)
     sample_rate = models.PositiveIntegerField(_("sample rate"), null=True)
     same_as = models.UUIDField(null=True)

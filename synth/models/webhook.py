@@ -167,7 +167,7 @@ class WebhookDelivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"delivery {self.id} {self.state}"
+        return self.public_id
 
     @property
     def public_id(self) -> str:

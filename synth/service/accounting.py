@@ -7,6 +7,7 @@ Redis only once their rows are committed, and whoever dies in between does no ha
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
@@ -18,19 +19,24 @@ from redis import RedisError
 from synth import wiring
 from synth.cache.usage_stream import BATCH, Event, Losses, Today, UsageStreams
 from synth.models import Job
+from synth.service.audit_proof import anchor_heads
+from synth.service.auditing import append_gap, append_hits, drain_audit
+from synth.service.failures import count_failures
+from synth.service.quotas import give_back_failed
 from synth.spec import SpeechRequest
 from synth.types import CacheMode, StoredAudio
 from tenants.ids import parse_id
 from tenants.models import Usage
 from tenants.models.usage import GAP
 from tenants.types import Caller, TenantRef
+from tenants.usage import correct_gap, write_usage
 
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 5.0  # of one tenant at a time
-ROWS = 200  # of one statement
 OUTCOMES = {"hit": "hit", "stale_hit": "stale"}
 OUTCOMES_OF_JOBS = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}
+REFUSED = "refused"
 _draining = threading.Lock()
 
 
@@ -41,6 +47,8 @@ def drain_usage() -> None:
     try:
         account_jobs()
         _drain_streams()
+        drain_audit()
+        anchor_heads()
     finally:
         _draining.release()
 
@@ -49,11 +57,23 @@ def account_jobs() -> None:
     """Usage of the jobs that have ended."""
     ended = Job.objects.filter(accounted=False, ended_at__isnull=False).select_related("rendering")
     while jobs := list(ended.order_by("ended_at")[:BATCH]):
+        give_back_failed(jobs)
         with transaction.atomic():
-            Usage.objects.bulk_create(map(_of_job, jobs), ignore_conflicts=True, batch_size=ROWS)
-            Job.objects.filter(id__in=[job.id for job in jobs]).update(accounted=True)
+            mine = _taken(jobs)
+            write_usage([_of_job(job) for job in mine])
+            count_failures(mine)
         if len(jobs) < BATCH:
             return
+
+
+def _taken(jobs: Sequence[Job]) -> list[Job]:
+    """Those that no other process accounts for: they are marked, in the transaction that writes their usage."""
+    free = Job.objects.select_for_update(skip_locked=True, no_key=True).filter(
+        id__in=[job.id for job in jobs], accounted=False
+    )
+    mine = set(free.order_by().values_list("id", flat=True))
+    Job.objects.filter(id__in=mine).update(accounted=True)
+    return [job for job in jobs if job.id in mine]
 
 
 def record_restored(
@@ -76,7 +96,18 @@ def record_restored(
         duration=stored.duration,
         request_id=request_id,
     )
-    Usage.objects.bulk_create([row], ignore_conflicts=True)
+    write_usage([row])
+
+
+def take_back_usage(caller: Caller, request_id: str) -> None:
+    """Charge nothing for a hit that could not be opened: its event, whenever it is written down, finds this row."""
+    row_id = parse_id("req", request_id)
+    if row_id is not None:
+        told = {"outcome": REFUSED, "count": 0, "characters": 0, "duration": None}
+        named = {"tenant_id": caller.tenant.id, "api_key_id": caller.key_id, "at": timezone.now()}
+        Usage.objects.update_or_create(
+            id=row_id, defaults=told, create_defaults={**told, **named, "request_id": request_id}
+        )
 
 
 def today(tenant: TenantRef) -> Today:
@@ -103,8 +134,9 @@ def _drain_streams() -> None:
 def _drain(streams: UsageStreams, tenant: TenantRef) -> None:
     ends_at = time.monotonic() + DRAIN_SECONDS
     while (events := streams.read(tenant)) and time.monotonic() < ends_at:
-        rows = [_of_event(tenant, event) for event in events]
-        Usage.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS)
+        with transaction.atomic():
+            write_usage([_of_event(tenant, event) for event in events])
+            append_hits(tenant, events)
         losses = streams.taken(tenant, events)
         if losses.count:
             _note_losses(streams, tenant, losses)
@@ -120,7 +152,8 @@ def _note_losses(streams: UsageStreams, tenant: TenantRef, losses: Losses) -> No
         outcome=GAP,
         count=losses.count,
     )
-    Usage.objects.bulk_create([row], update_conflicts=True, unique_fields=["id"], update_fields=["count", "at"])
+    correct_gap(row)
+    append_gap(tenant, losses, what="hits")
     streams.losses_told(tenant, losses)
 
 

@@ -24,7 +24,8 @@ from synth.queue.doorbell import CURATION
 from synth.queue.shutdown import stopping
 from synth.service.making import make_portion, next_entries
 from synth.service.progress import end_action
-from synth.service.purging import CHUNK, follow_purges, going_along, purge_entries, touch_entries
+from synth.service.purging import CHUNK, extend_entries, follow_purges, going_along, purge_entries, touch_entries
+from synth.service.sealing import refuse_with_own_key
 from synth.service.selection import Selection
 from tenants.errors import NotFound
 from tenants.errors import untranslated as _
@@ -54,7 +55,8 @@ class Actor:
 
 
 def count_matching(kind: str, selection: Selection, *, tenant: TenantRef | None) -> int:
-    """How many entries an action would be about. Raises NotFound for an id that is not the tenant's."""
+    """How many entries an action would be about. Raises NotFound for an id that is not the tenant's, OffWithOwnKey."""
+    _refuse_what_needs_words(kind, selection, tenant)
     return _matching(kind, selection, tenant).count()
 
 
@@ -70,8 +72,9 @@ def curate(
     """Order an action; a small one is done when this returns. One with this id that is there already is the one.
 
     Raises NotFound, ConfirmationRequired when more match than `expected` and than need no confirmation,
-    and TooManyActions.
+    TooManyActions, and OffWithOwnKey.
     """
+    _refuse_what_needs_words(kind, selection, tenant)
     left = left_behind(action_id)
     if left is not None:
         return left
@@ -87,6 +90,12 @@ def curate(
     if action.state in OPEN:
         wiring.doorbell().ring_curation()
     return action
+
+
+def _refuse_what_needs_words(kind: str, selection: Selection, tenant: TenantRef | None) -> None:
+    searches = selection.filter is not None and selection.filter.text_contains
+    if tenant is not None and (kind == Kind.REFRESH or searches):
+        refuse_with_own_key(tenant)
 
 
 @transaction.atomic
@@ -174,7 +183,7 @@ def _portion(action: CurationAction) -> bool:
 
 
 def _change_portion(action: CurationAction) -> bool:
-    """Purge, pin or unpin the next entries and move on, in one transaction: none is done twice, none is left out."""
+    """Change the next entries and move on, in one transaction: none is done twice, none is left out."""
     action.refresh_from_db()
     if action.state not in OPEN:
         return False
@@ -205,6 +214,8 @@ class _Change:
     def make(self) -> int:
         if self.kind == Kind.PURGE:
             return purge_entries(self.tenant, self.ids, self._along)
+        if self.kind == Kind.EXTEND:
+            return extend_entries(self.tenant, self.ids)
         return touch_entries(self.tenant, self.ids, pinned=self.kind == Kind.PIN)
 
 

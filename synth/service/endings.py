@@ -19,16 +19,19 @@ from synth.models.prepared import Change, insert, prepared_rows, prepared_update
 from synth.models.states import ENDED, OPEN, State
 from synth.queue.claim import Claimed, fenced
 from synth.service.catalogue import LONG_AGO
-from synth.service.object_sweep import discard
+from synth.service.object_sweep import discard, kept_until
 from synth.service.purging import holds_purged, next_number, purged_since
+from synth.service.synthesis_quota import settle
 from synth.service.webhooks.ended_jobs import jobs_to_tell, tell_of
+from synth.service.work_keys import take_back
 from synth.stored import STORED_FORMAT
+from tenants.encryption import is_own
 from tenants.types import TenantRef
 
 RETRY_BACKOFF = (timedelta(seconds=1), timedelta(seconds=4))
 ENTRY_FIELDS = (
-    "engine", "model_version", "voice", "category", "text", "spec", "references", "digest", "format", "media_type",
-    "size", "duration", "sample_rate", "made_at", "provenance",
+    "engine", "model_version", "voice", "category", "text", "spec", "references", "sealed_by", "digest", "format",
+    "media_type", "size", "duration", "sample_rate", "made_at", "provenance",
 )  # fmt: skip
 
 
@@ -80,7 +83,9 @@ def synthesis_succeeded(
     else:
         discard(TenantRef(claim.tenant_id), [(digest, STORED_FORMAT)])
     _fill_parts(synthesis_id=claim.id, digest=digest)
-    return _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
+    handed_on = _queue_complete(_lock_waiting_for(synthesis_id=claim.id))
+    settle(claim)  # last: others of the tenant wait for its row
+    return handed_on
 
 
 def hand_on(rendering_ids: Iterable[UUID]) -> int:
@@ -136,6 +141,7 @@ def fail_renderings(renderings: Iterable[Rendering], failure: Failure, now: date
     Job.objects.filter(rendering_id__in=ended, state__in=OPEN).update(
         state=State.FAILED, ended_at=now, error_code=failure.code, error_detail=failure.detail
     )
+    take_back(ended)
     tell_of(told, State.FAILED, error_code=failure.code)
     _cancel_orphans(ended, now)
     return ended
@@ -170,6 +176,8 @@ def rendering_succeeded(claim: Rendering, result: dict[str, object], entry: Entr
         if published.entry and published.entry.id != new_id:
             replaced = standing_of(published.before, claim.created_at)
             Rendering.objects.filter(id=claim.id).update(entry_id=published.entry.id, replaced=replaced)
+    if is_own(claim.spec["manner"].get("encryption_key_id") or ""):
+        take_back([claim.id])
     told = jobs_to_tell([claim.id])
     _end_jobs(rendering_id=claim.id, ended_at=now)
     tell_of(told, State.SUCCEEDED)
@@ -196,12 +204,23 @@ def _overwrite(entry: Entry, purge_number: int) -> tuple[Entry, int, bool, Entry
     before = same_key.get()
     changes = {name: getattr(entry, name) for name in ENTRY_FIELDS}
     swapped = before.digest != entry.digest and before.purged_at is None
+    changes |= _previous(before) if swapped else {}
     if swapped and entry.kind == Entry.Kind.RENDITION:
         purge_number = changes["purge_number"] = next_number(tenant)
     same_key.update(**changes, purged_at=None)
     if swapped:
         discard(tenant, [(before.digest, before.format)])
     return same_key.get(), purge_number, swapped, before
+
+
+def _previous(before: Entry) -> dict[str, Any]:
+    """What the row keeps of the sound that it named before: to be heard beside the new one as long as it is there."""
+    return {
+        "previous_digest": before.digest,
+        "previous_duration": before.duration,
+        "previous_made_at": before.made_at,
+        "previous_until": kept_until(),
+    }
 
 
 def standing_of(entry: Entry | None, at: datetime) -> Standing:
@@ -241,6 +260,7 @@ def cancel_forsaken(rendering_ids: Iterable[UUID], now: datetime) -> None:
     attached = Job.objects.filter(rendering_id__in=ids, state__in=OPEN).values_list("rendering_id", flat=True)
     forsaken = sorted(set(ids) - set(attached))
     Rendering.objects.filter(id__in=forsaken).update(state=State.CANCELED, ended_at=now, lease_until=None)
+    take_back(forsaken)
     _cancel_orphans(forsaken, now)
 
 

@@ -18,6 +18,7 @@ from synth.service.idempotency import forget_requests
 from synth.service.object_sweep import discard, sweep_objects
 from synth.service.stuck import EVERY_MINUTE
 from synth.service.sweeping import put_right
+from synth.service.work_keys import forget_lent
 from synth.snapshot import Snapshot, load
 from tenants.ids import first_id_at
 from tenants.types import TenantRef
@@ -45,6 +46,7 @@ def sweep_storage() -> None:
     forget_events()
     forget_batches()
     forget_requests()
+    forget_lent()
     put_right(EVERY_MINUTE)
     sweep_objects()
 

@@ -10,7 +10,7 @@ from synth.cache.policy import Retention, Subject, Verdict, explain
 from synth.keys import segment_key
 from synth.models import Entry, Policy
 from synth.service.catalogue import LONG_AGO
-from synth.service.submission import segments_of
+from synth.service.orders import segments_of
 from synth.snapshot import Snapshot, load, policies_of, rule_of, subject_of
 from synth.spec import SpeechRequest, read_request
 from synth.text.normalise import normalise

@@ -5,19 +5,19 @@ from uuid import UUID
 
 from django.db import transaction
 
-from synth import codec
 from synth.cache.misses import likeness
 from synth.models import Entry, Job, Rendering
 from synth.models.clock import database_now
 from synth.models.prepared import insert
 from synth.models.states import Priority, State
 from synth.service.missing import NO_MISS
+from synth.service.sealed_specs import to_row
 from synth.service.submission import create_job
 from synth.service.webhooks.callbacks import Callback
 from synth.service.webhooks.ended_jobs import tell_of
 from synth.spec import SpeechRequest
 from tenants.ids import new_id
-from tenants.types import Caller
+from tenants.types import Caller, TenantRef
 
 SOUND = ("digest", "format", "media_type", "size", "duration", "sample_rate")
 
@@ -65,7 +65,7 @@ def _rendering_without_sentences(request: SpeechRequest, entry: Entry, *, now: d
         tenant_id=entry.tenant_id,
         key=entry.key,
         flight=entry.key,
-        spec=codec.to_json(request.spec),
+        spec=to_row(TenantRef(entry.tenant_id), request.spec, key=entry.key),
         category=entry.category,
         state=State.SUCCEEDED,
         ended_at=now,

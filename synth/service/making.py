@@ -17,6 +17,7 @@ from synth.keys import rendition_key
 from synth.models import CurationAction, CurationBlock, CurationLine, Entry, Job
 from synth.models.states import ENDED, OPEN, Priority, State
 from synth.service.accounting import record_restored
+from synth.service.admission import charge_line
 from synth.service.batches.items import MOST_DETAIL, request_of
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job
@@ -29,9 +30,11 @@ from synth.snapshot import Snapshot, load
 from synth.spec import FIELDS, SpeechRequest, read_request
 from synth.stored import of_entry, spec_of
 from synth.types import CacheMode
+from tenants.encryption import EncryptionKeyRefused, EncryptionKeyRequired, is_own
 from tenants.errors import NotFound
 from tenants.ids import new_id
 from tenants.keys import NOBODY
+from tenants.quotas import QuotaExceeded
 from tenants.types import Caller, TenantRef
 
 Kind = CurationAction.Kind
@@ -133,10 +136,14 @@ class _Portion:
             self._queue(line)
         except LineFailed as failed:
             self._fail(line, failed.code, failed.detail)
+        except (EncryptionKeyRequired, EncryptionKeyRefused) as refused:
+            self._fail(line, refused.code)
         except InvalidSpeech as refused:
             self._fail(line, refused.code, in_words(refused.fields))
         except SpeechFailed as failure:
             self._fail(line, failure.code)
+        except QuotaExceeded as refused:
+            self._fail(line, refused.code, str(refused))
         except IntegrityError:  # another worker has queued this very line
             pass
 
@@ -146,7 +153,7 @@ class _Portion:
     def _queue(self, line: CurationLine) -> None:
         snapshot = self._snapshot(line.tenant_id)
         request = self._request(line, snapshot)
-        caller = Caller(snapshot.tenant, self._action.api_key_id or NOBODY.id, frozenset())
+        caller = _caller(self._action, snapshot)
         key = rendition_key(request.spec)
         retention = snapshot.retention_of(request.spec, request.category)
         if not retention.store and not self._is_batch:
@@ -154,6 +161,8 @@ class _Portion:
         entry = None
         if request.cache is CacheMode.USE and retention.store:
             entry = fresh_rendition(snapshot.tenant, key, max_age=retention.max_age)
+        if not self._is_ours and (entry is None or self._is_batch):
+            charge_line(caller, snapshot, characters=request.characters, mark=str(line.job_id))
         try:
             if entry is None:
                 submit(
@@ -166,6 +175,7 @@ class _Portion:
                     retention=retention,
                     job_id=line.job_id,
                     accounted=self._is_ours,  # no tenant asked for it
+                    quotas=None if self._is_ours else snapshot.quotas,
                 )
                 self._cancel_if_canceled(line)
         except MadeMeanwhile as made:
@@ -223,6 +233,12 @@ class _Portion:
         return found
 
 
+def _caller(action: CurationAction, snapshot: Snapshot) -> Caller:
+    key_id = action.api_key_id or NOBODY.id
+    record = next((record for record in snapshot.keys.values() if record.id == key_id), NOBODY)
+    return Caller(snapshot.tenant, key_id, frozenset(), quotas=record.quotas)
+
+
 def _to_warm(line: CurationLine, snapshot: Snapshot) -> SpeechRequest:
     fields = Fields(line.payload)
     fields.refuse_unknown(LINE_FIELDS)
@@ -243,6 +259,8 @@ def _entry_of(line: CurationLine) -> Entry:
     entry = Entry.objects.filter(tenant_id=line.tenant_id, id__in=[line.entry_id]).first()
     if entry is None or entry.spec is None:
         raise LineFailed("purged")
+    if is_own(entry.sealed_by):
+        raise LineFailed(EncryptionKeyRequired.code)
     return entry
 
 

@@ -28,6 +28,7 @@ from synth.service.object_sweep import being_joined, discard, named_by_entries
 from synth.storage.base import ListedObject
 from synth.stored import VOICES, audio_object
 from tenants.models import Tenant
+from tenants.models.audit import PLATFORM
 from tenants.types import TenantRef
 
 logger = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ def foreign_folders() -> list[str]:
 
     Nothing here tells which, so that nothing deletes them.
     """
-    known = {tenant_id.hex for tenant_id in Tenant.objects.values_list("id", flat=True)}
+    known = {PLATFORM.hex, *(tenant_id.hex for tenant_id in Tenant.objects.values_list("id", flat=True))}
     return sorted({item.name.partition("/")[0] for item in wiring.object_store().walk()} - known)
 
 

@@ -9,7 +9,7 @@ at the same object either the worker comes first, and the note is gone, or the o
 import logging
 import time
 from collections.abc import Collection, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -37,7 +37,7 @@ LONGEST_RUN = 20.0
 
 def discard(tenant: TenantRef, objects: Iterable[tuple[str, str]]) -> None:
     """Note that an entry no longer names these (digest, format). Called in the transaction of that change."""
-    not_before = database_now() + timedelta(seconds=max(conf().url_ttl, conf().job_audio_ttl)) + MARGIN
+    not_before = kept_until()
     rows = [
         DiscardedObject(tenant_id=tenant.id, digest=digest, format=audio_format, not_before=not_before)
         for digest, audio_format in sorted(set(objects))
@@ -49,6 +49,11 @@ def discard(tenant: TenantRef, objects: Iterable[tuple[str, str]]) -> None:
         update_fields=["not_before"],
         batch_size=BATCH,
     )
+
+
+def kept_until() -> datetime:
+    """Until when what an entry stops naming now stays in storage."""
+    return database_now() + timedelta(seconds=max(conf().url_ttl, conf().job_audio_ttl)) + MARGIN
 
 
 def rescue(tenant: TenantRef, digest: str) -> None:

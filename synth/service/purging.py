@@ -21,9 +21,10 @@ from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN
 from synth.service.catalogue import LONG_AGO
 from synth.service.object_sweep import discard
-from synth.service.submission import segments_of
+from synth.service.orders import segments_of
 from synth.stored import spec_of
 from synth.types import EngineCard, Spec
+from tenants.encryption import is_own
 from tenants.types import TenantRef
 
 Item = TypeVar("Item")
@@ -64,6 +65,9 @@ def going_along(tenant: TenantRef, ids: Sequence[UUID]) -> set[str]:
         card = cards.of_version(entry.engine, entry.model_version) if entry.spec else None
         if card is None:
             continue
+        if is_own(entry.sealed_by):  # its words are sealed: what it was made of tells its sentences
+            found |= _parts(entry)
+            continue
         spec = spec_of(entry)
         found |= _sentences(spec, card)
         for older in previous.get(entry.engine, ()):
@@ -71,6 +75,11 @@ def going_along(tenant: TenantRef, ids: Sequence[UUID]) -> set[str]:
             if said is not None:
                 found |= {rendition_key(said), *_sentences(said, older)}
     return found
+
+
+def _parts(entry: Entry) -> set[str]:
+    made = RenderingPart.objects.filter(rendering__tenant_id=entry.tenant_id, rendering__entry_id=entry.id)
+    return set(made.order_by().values_list("key", flat=True))
 
 
 def _sentences(spec: Spec, card: EngineCard) -> set[str]:
@@ -82,6 +91,12 @@ def touch_entries(tenant: TenantRef, ids: Sequence[UUID], **changes: object) -> 
     with transaction.atomic():
         number = next_number(tenant)
         return Entry.objects.filter(tenant_id=tenant.id, id__in=ids).update(purge_number=number, **changes)
+
+
+def extend_entries(tenant: TenantRef, ids: Sequence[UUID]) -> int:
+    """Let their TTL begin anew, whatever is left of it; not of those whose audio is lost. How many."""
+    kept = Entry.objects.filter(tenant_id=tenant.id, id__in=ids).exclude(made_at=LONG_AGO)
+    return touch_entries(tenant, list(kept.order_by().values_list("id", flat=True)), made_at=database_now())
 
 
 def next_number(tenant: TenantRef) -> int:
@@ -195,5 +210,5 @@ def _bury(tenant: TenantRef, ids: Sequence[UUID], number: int) -> None:
     now = database_now()
     for chunk in chunks(ids):
         Entry.objects.filter(tenant_id=tenant.id, id__in=chunk).update(
-            purged_at=now, purge_number=number, pinned=False, text="", spec=None, provenance={}
+            purged_at=now, purge_number=number, pinned=False, text="", spec=None, provenance={}, previous_digest=""
         )

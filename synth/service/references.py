@@ -11,8 +11,10 @@ from synth.errors import Permanent
 from synth.keys import references_of
 from synth.models import ClonedVoice
 from synth.service.objects import read_checked
-from synth.stored import voice_object
+from synth.service.sealed_specs import transcript_of
+from synth.stored import VOICE_TYPE, voice_object
 from synth.types import Manner, Reference
+from tenants.encryption import is_own
 from tenants.types import TenantRef
 
 # Bytes of samples: some ten voices of 30 s at the highest rate that is kept, far more of the usual ones.
@@ -41,11 +43,14 @@ def _reference(tenant: TenantRef, row: ClonedVoice) -> Reference:
     with _lock:
         held = _held.get(place)
     if held is None:
-        held = Reference(row.fingerprint, from_flac(_read(tenant, row)), row.language, row.transcript)
+        held = Reference(row.fingerprint, from_flac(_read(tenant, row)), row.language, transcript_of(row))
+        if is_own(row.sealed_by):  # no longer in the memory than its key
+            return held
         with _lock:
             _held[place] = held
     return held
 
 
 def _read(tenant: TenantRef, row: ClonedVoice) -> bytes:
-    return read_checked(voice_object(tenant, row.id, row.digest), row.digest)
+    name = voice_object(tenant, row.id, row.digest)
+    return read_checked(tenant, name, row.digest, media_type=VOICE_TYPE, key_id=row.sealed_by)

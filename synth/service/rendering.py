@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from synth import cards, codec, wiring
+from synth import cards, wiring
 from synth.audio.encoding import encode_clip
 from synth.audio.pcm import CorruptAudio, Span, from_flac, join_timed, resample, set_loudness
 from synth.audio.stretching import stretch
@@ -33,11 +33,16 @@ from synth.service.endings import (
     rendering_succeeded,
 )
 from synth.service.object_sweep import discard, rescue
-from synth.service.objects import read_intact
+from synth.service.objects import read_sentence
+from synth.service.orders import segments_of
 from synth.service.purging import follow_purges
+from synth.service.sealed_specs import entry_columns, from_row
+from synth.service.sealing import Altered, Kept, kept_sound, opened_sentence
 from synth.service.sentence_times import rounded, stretched
-from synth.service.submission import open_syntheses, segments_of
-from synth.stored import STORED_FORMAT, audio_object, of_entry, spec_columns
+from synth.service.storage_use import has_room
+from synth.service.submission import open_syntheses
+from synth.service.work_keys import KeyGone, at_work
+from synth.stored import audio_object, of_entry
 from synth.types import Clip, Pcm, Segment, Spec
 from tenants.types import TenantRef
 
@@ -77,7 +82,16 @@ def render(claim: Rendering) -> None:
     """Make one claimed rendition; store, publish, or say why not."""
     if claim.attempt > MAX_ATTEMPTS:
         return _fail(claim, Failure(code=claim.error_code or "worker_lost", detail="Every attempt lost its worker."))
-    spec = codec.from_json(Spec, claim.spec)
+    tenant = TenantRef(claim.tenant_id)
+    try:
+        with at_work(tenant, claim.spec["manner"].get("encryption_key_id")):
+            _render(claim, from_row(tenant, Spec, claim.spec, key=claim.key))
+    except (KeyGone, Altered) as error:
+        _fail(claim, Failure(code=error.code))
+    return None
+
+
+def _render(claim: Rendering, spec: Spec) -> None:
     try:
         with kept_alive(
             claim,
@@ -98,7 +112,6 @@ def render(claim: Rendering) -> None:
     except Exception:  # whatever it was: the rendition must not wait for its lease to run out
         logger.exception("rendering %s broke", claim.id)
         _retry(claim, Failure(code="internal_error"))
-    return None
 
 
 def _assemble(claim: Rendering, spec: Spec) -> tuple[Clip, list[Span]]:
@@ -107,7 +120,7 @@ def _assemble(claim: Rendering, spec: Spec) -> tuple[Clip, list[Span]]:
     With it, where in it each sentence is.
     """
     output = spec.output
-    joined, spans = join_timed(_pieces(claim), pause_ms=output.pause_ms)
+    joined, spans = join_timed(_pieces(claim, spec.manner.encryption_key_id or ""), pause_ms=output.pause_ms)
     if output.duration is not None:
         spans = stretched(spans, output.duration / joined.duration)
         joined = stretch(joined, output.duration)
@@ -116,7 +129,7 @@ def _assemble(claim: Rendering, spec: Spec) -> tuple[Clip, list[Span]]:
     return clip, spans
 
 
-def _pieces(claim: Rendering) -> list[Pcm]:
+def _pieces(claim: Rendering, key_id: str) -> list[Pcm]:
     tenant = TenantRef(claim.tenant_id)
     pieces: dict[str, Pcm] = {}
     lost: set[str] = set()
@@ -125,7 +138,7 @@ def _pieces(claim: Rendering) -> list[Pcm]:
         if digest in pieces or key in lost:
             continue
         try:
-            pieces[digest] = from_flac(_stored_sentence(tenant, digest))
+            pieces[digest] = from_flac(_stored_sentence(tenant, digest, key_id))
         except (ObjectMissing, CorruptAudio):
             lost.add(key)
     if lost:
@@ -133,8 +146,11 @@ def _pieces(claim: Rendering) -> list[Pcm]:
     return [pieces[digest] for _, digest in parts]
 
 
-def _stored_sentence(tenant: TenantRef, digest: str) -> bytes:
-    return wiring.handover().take(tenant, digest) or read_intact(tenant, digest, STORED_FORMAT)
+def _stored_sentence(tenant: TenantRef, digest: str, key_id: str) -> bytes:
+    held = wiring.handover().take(tenant, digest, is_sealed=bool(key_id))
+    if held is None:
+        return read_sentence(tenant, digest, key_id=key_id)
+    return opened_sentence(tenant, held, digest, key_id=key_id)
 
 
 @prepared_rows
@@ -145,33 +161,42 @@ def _parts(rendering_id: Any) -> QuerySet[RenderingPart, tuple[str, str]]:
 def _publish(claim: Rendering, spec: Spec, clip: Clip, spans: list[Span]) -> None:
     """Bytes to storage, fenced commit, cache, wake: always in this order."""
     tenant = TenantRef(claim.tenant_id)
-    name = audio_object(tenant, clip.digest, clip.format)
-    rescue(tenant, clip.digest)
-    wiring.object_store().put(name, clip.data, clip.media_type)
+    kept = kept_sound(
+        tenant,
+        clip.data,
+        digest=clip.digest,
+        format_name=clip.format,
+        media_type=clip.media_type,
+        key_id=spec.manner.encryption_key_id,
+    )
+    rescue(tenant, kept.digest)
+    wiring.object_store().put(audio_object(tenant, kept.digest, clip.format), kept.data, clip.media_type)
     result: dict[str, object] = {
-        "digest": clip.digest,
+        "digest": kept.digest,
         "format": clip.format,
         "media_type": clip.media_type,
         "size": len(clip.data),
         "duration": clip.duration,
         "sample_rate": clip.sample_rate,
     }
-    entry = _entry(claim, spec, result, spans) if claim.stored else None
+    # Where there is no room it is spoken all the same, and kept for its jobs alone.
+    has_place = claim.stored and has_room(claim.tenant_id, claim.api_key_id, len(clip.data))
+    entry = _entry(claim, spec, result, spans) if has_place else None
     published = rendering_succeeded(claim, result, entry)
     if published is None:
         logger.warning("rendering %s: the result of attempt %d came too late", claim.id, claim.attempt)
-        discard(tenant, [(clip.digest, clip.format)])
+        discard(tenant, [(kept.digest, clip.format)])
         return
     if published.entry is not None:
-        _fill(tenant, published.entry, clip, published)
+        _fill(tenant, published.entry, kept, published)
     announce(wiring.redis_unless_away, [claim.id])
 
 
-def _fill(tenant: TenantRef, entry: Entry, clip: Clip, published: Published) -> None:
+def _fill(tenant: TenantRef, entry: Entry, kept: Kept, published: Published) -> None:
     if published.swapped:
         follow_purges(tenant)
     wiring.rendition_cache().fill(
-        tenant, entry.key, of_entry(entry), clip.data, purge_number=published.purge_number, pinned=entry.pinned
+        tenant, entry.key, of_entry(entry), kept.data, purge_number=published.purge_number, pinned=entry.pinned
     )
 
 
@@ -180,13 +205,14 @@ def _entry(claim: Rendering, spec: Spec, result: dict[str, object], spans: list[
         tenant_id=claim.tenant_id,
         kind=Entry.Kind.RENDITION,
         key=claim.key,
+        api_key_id=claim.api_key_id,
         engine=spec.manner.engine,
         model_version=spec.manner.model_version,
         voice=spec.manner.voice,
         category=claim.category,
         made_at=database_now(),
         provenance={"worker": claim.worker, "sentences": rounded(spans)},
-        **spec_columns(spec),
+        **entry_columns(TenantRef(claim.tenant_id), spec, key=claim.key),
         **result,
     )
 
@@ -213,7 +239,8 @@ def _is_stored(row: Synthesis) -> bool:
     if row.state != State.SUCCEEDED or not row.digest:
         return False
     try:
-        from_flac(read_intact(TenantRef(row.tenant_id), row.digest, STORED_FORMAT))
+        key_id = row.segment["manner"].get("encryption_key_id")
+        from_flac(read_sentence(TenantRef(row.tenant_id), row.digest, key_id=key_id))
     except (ObjectMissing, CorruptAudio):
         return False
     return True

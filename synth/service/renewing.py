@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 from cachetools import LRUCache
 from django.db import connection
@@ -17,6 +18,8 @@ from synth.models.states import OPEN, Priority
 from synth.service.submission import MadeMeanwhile, submit
 from synth.spec import SpeechRequest
 from synth.types import Delivery
+from tenants.encryption import is_own
+from tenants.quotas import NO_QUOTAS, QuotaExceeded, Quotas
 from tenants.types import Caller
 
 logger = logging.getLogger(__name__)
@@ -39,14 +42,29 @@ class Renewals:
         self._waiting = threading.BoundedSemaphore(MAX_WAITING)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="renewals")
 
-    def ask(self, caller: Caller, request: SpeechRequest, *, key: str, max_units: int, retention: Retention) -> None:
-        """Have it made anew at the lowest priority, unless that was seen to just now. Never raises, never waits."""
+    def ask(
+        self,
+        caller: Caller,
+        request: SpeechRequest,
+        *,
+        key: str,
+        max_units: int,
+        retention: Retention,
+        quotas: Quotas = NO_QUOTAS,
+    ) -> None:
+        """Have it made anew at the lowest priority, unless that was seen to just now. Never raises, never waits.
+
+        Where engines may speak no more for its tenant, whose `quotas` these are, the old is served until it is too old.
+        """
+        if is_own(request.spec.manner.encryption_key_id or ""):  # no key is at hand behind the answer
+            return
         if not self._is_due(redis_key(caller.tenant, Kind.ENTRY, key), min(PAUSE, retention.max_age)):
             return
         if not self._waiting.acquire(blocking=False):  # the next answer asks again
             return
         quiet = replace(request, wait=0, delivery=Delivery.URL, metadata={})
-        self._thread.submit(self._renew, caller, quiet, key=key, max_units=max_units, retention=retention)
+        ordered: dict[str, Any] = {"key": key, "max_units": max_units, "retention": retention, "quotas": quotas}
+        self._thread.submit(self._renew, caller, quiet, **ordered)
 
     def _is_due(self, name: str, pause: float) -> bool:
         now = time.monotonic()
@@ -56,20 +74,19 @@ class Renewals:
             self._seen[name] = now
             return True
 
-    def _renew(self, caller: Caller, request: SpeechRequest, *, key: str, max_units: int, retention: Retention) -> None:
+    def _renew(self, caller: Caller, request: SpeechRequest, *, key: str, **ordered: Any) -> None:
         try:
             if not Rendering.objects.filter(tenant_id=caller.tenant.id, flight=key, state__in=OPEN).exists():
                 submit(
                     caller,
                     request,
                     key=key,
-                    max_units=max_units,
                     request_id="",
                     priority=Priority.REWARM,
-                    retention=retention,
                     accounted=True,  # as the request that was answered
+                    **ordered,
                 )
-        except (MadeMeanwhile, SpeechFailed):
+        except (MadeMeanwhile, SpeechFailed, QuotaExceeded):
             pass
         except Exception:  # the answer has been given: nobody but the log can hear of it
             logger.exception("what is served old could not be queued to be made anew")

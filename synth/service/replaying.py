@@ -5,7 +5,7 @@ from synth.errors import ObjectMissing, ServiceUnavailable, SpeechFailed, Storag
 from synth.models import Entry
 from synth.service.object_sweep import hold
 from synth.service.objects import read_intact
-from synth.service.speaking import remake, rendering_of
+from synth.service.remaking import remake, rendering_of
 from synth.stored import audio_object
 from synth.types import StoredAudio
 from tenants.ids import parse_id
@@ -41,7 +41,7 @@ def _is_erased(tenant: TenantRef, stored: StoredAudio) -> bool:
 def _there(caller: Caller, stored: StoredAudio, *, with_bytes: bool) -> tuple[StoredAudio, bytes | None]:
     try:
         if with_bytes:
-            return stored, read_intact(caller.tenant, stored.digest, stored.format)
+            return stored, read_intact(caller.tenant, stored)
         hold(caller.tenant, stored.digest)
         wiring.object_store().head(audio_object(caller.tenant, stored.digest, stored.format))
     except StorageUnavailable as error:

@@ -10,9 +10,8 @@ from synth import cards
 from synth.audio.pcm import Span, from_flac, join_timed
 from synth.errors import WorkError
 from synth.models import Entry, Rendering
-from synth.service.objects import read_intact
-from synth.service.submission import segments_of
-from synth.stored import STORED_FORMAT
+from synth.service.objects import read_sentence
+from synth.service.orders import segments_of
 from synth.types import Spec
 from tenants.types import TenantRef
 
@@ -76,9 +75,10 @@ def _measured(rendering: Rendering | None, spec: Spec, digest: str) -> list[list
     if rendering is None or rendering.digest != digest:
         return []
     tenant = TenantRef(rendering.tenant_id)
+    key_id = spec.manner.encryption_key_id
     digests = list(rendering.parts.order_by("position").values_list("digest", flat=True))
     try:
-        pieces = [from_flac(read_intact(tenant, part, STORED_FORMAT)) for part in digests]
+        pieces = [from_flac(read_sentence(tenant, part, key_id=key_id)) for part in digests]
     except WorkError:
         return []
     if not pieces:

@@ -1,44 +1,45 @@
 """Answers one speech request: from the cache, from the catalogue, or by work that it may wait for."""
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection
-from django.db.models import QuerySet
 
-from synth import codec, metrics, wiring
+from synth import metrics, wiring
 from synth.cache.asking import HITS, Lookup, Status
 from synth.cache.policy import Retention
 from synth.conf import conf
 from synth.errors import ObjectMissing, ServiceUnavailable, SpeechCanceled, SpeechFailed, StorageUnavailable
 from synth.keys import Kind, redis_key
-from synth.models import Entry, Job, Rendering
-from synth.models.prepared import prepared_rows
-from synth.models.states import ENDED, State
-from synth.service.accounting import record_restored
-from synth.service.admission import Inquiry, Visit, admit, glance, look_up
+from synth.models import Entry, Job
+from synth.models.states import State
+from synth.service.accounting import record_restored, take_back_usage
+from synth.service.admission import Inquiry, StaleSnapshot, Visit, admit, glance, look_up
 from synth.service.catalogue import fresh_rendition
 from synth.service.endings import cancel_job, expire_entry
 from synth.service.flights import Flight, Flights
 from synth.service.made_already import note_made
 from synth.service.objects import read_intact
 from synth.service.purging import known_number
+from synth.service.quota_warnings import warn_refused
 from synth.service.renewing import Renewals
+from synth.service.sealing import Altered, opened_sound
 from synth.service.submission import MadeMeanwhile, submit
+from synth.service.waiting import job_of, wait_for
 from synth.service.webhooks.callbacks import Callback, callback_of
-from synth.snapshot import load
 from synth.spec import SpeechRequest
 from synth.stored import of_entry, of_job
-from synth.types import CacheMode, Delivery, Spec, StoredAudio
+from synth.types import CacheMode, Delivery, StoredAudio
+from tenants.encryption import EncryptionKeyRefused, is_own
 from tenants.errors import NotFound
 from tenants.ids import parse_id
-from tenants.types import Caller, TenantRef
+from tenants.quotas import QuotaExceeded
+from tenants.types import TenantRef
 
-LOOK_EVERY = 1.0
 MAX_LOOKS = 3
 _flights = Flights()
 _renewals = Renewals()
@@ -69,17 +70,37 @@ class Speech:
 def speak(visit: Visit, inquiry: Inquiry) -> Speech:
     """Answer a request; wait for its work as long as it says. The turn of the caller, if it has one, is given up then.
 
-    Raises RateLimited, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when audio cannot
-    be read.
+    Raises RateLimited, QuotaExceeded, StaleSnapshot, SpeechFailed when the awaited work failed, ServiceUnavailable when
+    audio cannot be read.
     """
+    with _charged(visit, inquiry):
+        return _speak(visit, inquiry)
+
+
+@contextmanager
+def _charged(visit: Visit, inquiry: Inquiry) -> Iterator[None]:
+    """What was counted of a request that comes to nothing is given back. Of a job it is once that has ended."""
+    try:
+        yield
+    except StaleSnapshot:
+        raise
+    except Exception as error:
+        if isinstance(error, QuotaExceeded):
+            warn_refused(visit.snapshot.tenant, visit.caller.key_id, error.exceeded)
+        if "job_id" not in getattr(error, "members", {}):
+            visit.give_back(inquiry.request.characters)
+        raise
+
+
+def _speak(visit: Visit, inquiry: Inquiry) -> Speech:
     if inquiry.request.callback:
         return _send_off(visit, inquiry)
     ends_at = time.monotonic() + inquiry.request.wait
     left = _left_behind(visit)
     if left is not None:
-        return _deliver_job(_wait_for(left, ends_at - time.monotonic()), inquiry.request)
+        return deliver_job(wait_for(left, ends_at - time.monotonic()), inquiry.request)
     if not inquiry.uses_cache:
-        admit(visit)
+        admit(visit, inquiry.request.characters)
         return _make(visit, inquiry, ends_at=ends_at)
     for look in range(MAX_LOOKS):
         speech = _from_cache(visit, inquiry)
@@ -102,7 +123,8 @@ def recall(visit: Visit, inquiry: Inquiry) -> Speech | None:
 
     Raises RateLimited, and ServiceUnavailable when its audio cannot be read.
     """
-    return _heard(visit, inquiry, glance(visit, inquiry))
+    with _charged(visit, inquiry):
+        return _heard(visit, inquiry, glance(visit, inquiry))
 
 
 def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
@@ -116,7 +138,7 @@ def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
     entry = _entry_in_cache(visit, inquiry)
     if entry is None:
         try:
-            return _deliver_job(_submit(visit, inquiry, callback=callback), request)
+            return deliver_job(_submit(visit, inquiry, callback=callback), request)
         except MadeMeanwhile as made:
             entry = made.entry
     if not visit.admission.recorded:
@@ -129,7 +151,7 @@ def _send_off(visit: Visit, inquiry: Inquiry) -> Speech:
 def _entry_in_cache(visit: Visit, inquiry: Inquiry) -> Entry | None:
     """The row behind a hit; None for a miss, and where it is purged at this moment."""
     if not inquiry.uses_cache:
-        admit(visit)
+        admit(visit, inquiry.request.characters)
         return None
     heard = _from_cache(visit, inquiry)
     if heard is None:
@@ -140,7 +162,7 @@ def _entry_in_cache(visit: Visit, inquiry: Inquiry) -> Entry | None:
 
 def _left_behind(visit: Visit) -> Job | None:
     """The job of an earlier try of this very request, whose process did not live to answer."""
-    return next(iter(_job(job_id=visit.job_id)), None) if visit.job_id else None
+    return next(iter(job_of(job_id=visit.job_id)), None) if visit.job_id else None
 
 
 def _once(visit: Visit, make: Callable[[], Job]) -> Job:
@@ -182,7 +204,7 @@ def _make(visit: Visit, inquiry: Inquiry, *, ends_at: float) -> Speech:
     """Have it made, and wait for it until then."""
     request = replace(inquiry.request, wait=max(0.0, ends_at - time.monotonic()))
     job = _submit(visit, replace(inquiry, request=request))
-    return _deliver_job(_wait_for(job, request.wait), request)
+    return deliver_job(wait_for(job, request.wait), request)
 
 
 def _submit(visit: Visit, inquiry: Inquiry, *, callback: Callback | None = None) -> Job:
@@ -200,56 +222,9 @@ def _submit(visit: Visit, inquiry: Inquiry, *, callback: Callback | None = None)
             accounted=visit.admission.recorded,  # as a hit whose audio then was lost
             degraded=visit.admission.degraded,
             callback=callback,
+            quotas=visit.snapshot.quotas,
         ),
     )
-
-
-def remake(caller: Caller, speech_id: str) -> StoredAudio:
-    """Make the audio behind a job or an entry anew, because storage has lost it.
-
-    Raises NotFound when nothing says how, SpeechFailed, and ServiceUnavailable while it is not done.
-    """
-    rendering = rendering_of(caller.tenant, speech_id)
-    if rendering is None:
-        raise NotFound
-    expire_entry(caller.tenant, Entry.Kind.RENDITION, rendering.key, digests=[rendering.digest])
-    wiring.rendition_cache().forget(caller.tenant, rendering.key)
-    stored = _made_again(caller, rendering)
-    # A job stays with its own rendering, which from now on has this sound.
-    Rendering.objects.filter(id=rendering.id).update(digest=stored.digest, size=stored.size, duration=stored.duration)
-    return stored
-
-
-def _made_again(caller: Caller, rendering: Rendering) -> StoredAudio:
-    request = SpeechRequest(
-        spec=codec.from_json(Spec, rendering.spec),
-        category=rendering.category,
-        cache=CacheMode.USE if rendering.stored else CacheMode.BYPASS,
-    )
-    snapshot = load(caller.tenant.id)
-    card = snapshot.cards.get(request.spec.manner.engine) if snapshot else None
-    if snapshot is None or card is None:
-        raise NotFound
-    kept = snapshot.retention_of(request.spec, request.category)
-    try:
-        # What was made once already is owed, however much waits.
-        owed: dict[str, Any] = {"request_id": "", "retention": kept, "limited": False}
-        job = submit(caller, request, key=rendering.key, max_units=card.max_units, **owed)
-    except MadeMeanwhile as made:
-        return of_entry(made.entry)
-    stored = _deliver_job(_wait_for(job, request.wait), request).stored
-    if stored is None:
-        raise ServiceUnavailable(code="being_made_again", retry_after=5)
-    return stored
-
-
-def rendering_of(tenant: TenantRef, speech_id: str) -> Rendering | None:
-    """Of a job its own; of an entry the one that made it last."""
-    rows = Rendering.objects.filter(tenant_id=tenant.id)
-    job_id, entry_id = parse_id("job", speech_id), parse_id("ent", speech_id)
-    if job_id is not None:
-        return rows.filter(jobs__id=job_id).first()
-    return rows.filter(entry_id=entry_id).order_by("-created_at").first() if entry_id else None
 
 
 def cancel(tenant: TenantRef, job_id: UUID) -> Job:
@@ -271,7 +246,11 @@ def _heard(visit: Visit, inquiry: Inquiry, found: Lookup) -> Speech | None:
     status = "hit" if found.status is Status.HIT else "stale"
     speech = Speech(id=found.stored.id, cache_status=status, stored=found.stored, age=found.age, tier=metrics.Tier.L2)
     key = inquiry.keys[found.place]
-    answer = _with_audio(visit.snapshot.tenant, key, speech, inquiry.request, found.audio)
+    try:
+        answer = _with_audio(visit.snapshot.tenant, key, speech, inquiry.request, found.audio)
+    except EncryptionKeyRefused:  # Redis has counted a hit by now
+        take_back_usage(visit.caller, visit.request_id)
+        raise
     if answer is not None and status == "stale":
         _renew(visit, inquiry)
     return answer
@@ -302,7 +281,14 @@ def _restored(tenant: TenantRef, key: str, inquiry: Inquiry) -> Speech | None:
 def _renew(visit: Visit, inquiry: Inquiry) -> None:
     request = inquiry.request
     max_units = visit.snapshot.cards[request.spec.manner.engine].max_units
-    _renewals.ask(visit.caller, request, key=inquiry.key, max_units=max_units, retention=inquiry.retention)
+    _renewals.ask(
+        visit.caller,
+        request,
+        key=inquiry.key,
+        max_units=max_units,
+        retention=inquiry.retention,
+        quotas=visit.snapshot.quotas,
+    )
 
 
 def _restore(tenant: TenantRef, key: str, retention: Retention) -> Speech | None:
@@ -332,15 +318,24 @@ def _with_audio(
     held = local.audio(local_key, stored.digest)
     tier = metrics.Tier.L1 if held else metrics.Tier.L2 if audio else metrics.Tier.L3
     try:
-        data = held or audio or read_intact(tenant, stored.digest, stored.format)
+        data = held or _from_redis(tenant, stored, audio) or read_intact(tenant, stored)
     except ObjectMissing:
         expire_entry(tenant, Entry.Kind.RENDITION, key, digests=[stored.digest])
         wiring.rendition_cache().forget(tenant, key)
         return None
     except StorageUnavailable as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
-    local.keep_audio(local_key, stored.digest, data)
+    if not is_own(stored.sealed_by):
+        local.keep_audio(local_key, stored.digest, data)
     return replace(speech, audio=data, tier=tier)
+
+
+def _from_redis(tenant: TenantRef, stored: StoredAudio, audio: bytes | None) -> bytes | None:
+    """The bytes that Redis gave, opened; None where it gave none, or others than were put there."""
+    try:
+        return opened_sound(tenant, audio, stored) if audio else None
+    except Altered:
+        return None
 
 
 def _wants_bytes(request: SpeechRequest, stored: StoredAudio) -> bool:
@@ -350,7 +345,7 @@ def _wants_bytes(request: SpeechRequest, stored: StoredAudio) -> bool:
     return request.delivery is Delivery.BINARY
 
 
-def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
+def deliver_job(job: Job, request: SpeechRequest) -> Speech:
     status = {CacheMode.USE: "miss", CacheMode.REFRESH: "refresh", CacheMode.BYPASS: "bypass"}[request.cache]
     if not job.rendering.stored:  # asked for, or by a rule that says never cache
         status = "bypass"
@@ -368,29 +363,6 @@ def _deliver_job(job: Job, request: SpeechRequest) -> Speech:
     if not _wants_bytes(request, stored):
         return speech
     try:
-        return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored.digest, stored.format))
+        return replace(speech, audio=read_intact(TenantRef(job.tenant_id), stored))
     except (ObjectMissing, StorageUnavailable) as error:
         raise ServiceUnavailable(code=error.code, retry_after=2) from error
-
-
-def _wait_for(job: Job, seconds: float) -> Job:
-    """The job once it has ended, or as it is when the time is over. No database connection is held meanwhile."""
-    if seconds <= 0:
-        return job
-    ends_at = time.monotonic() + seconds
-    with wiring.listener().seat(job.rendering_id) as woken:
-        while True:
-            if woken is not None:
-                woken.clear()
-            (job,) = _job(job_id=job.id)
-            remaining = ends_at - time.monotonic()
-            if job.state in ENDED or remaining <= 0 or woken is None or wiring.listener().dismissed:
-                return job
-            connection.close_if_unusable_or_obsolete()  # back to the pool, where there is one
-            with wiring.turns().given_up():
-                woken.wait(min(LOOK_EVERY, remaining))
-
-
-@prepared_rows
-def _job(job_id: Any) -> QuerySet[Job]:
-    return Job.objects.select_related("rendering").filter(id=job_id).order_by()

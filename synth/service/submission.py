@@ -1,9 +1,7 @@
 """Turns a miss into rows: a job on a rendering on its syntheses, each open at most once. Then rings the doorbell."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -11,24 +9,28 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from synth import codec, engine_time, metrics, wiring
+from synth import engine_time, metrics, wiring
 from synth.cache.misses import likeness
 from synth.cache.policy import Retention
 from synth.errors import SpeechFailed, TooManyJobs
-from synth.keys import references_of, segment_key
+from synth.keys import references_of
 from synth.models import ClonedVoice, Entry, Job, Rendering, RenderingPart, Synthesis
 from synth.models.chunks import chunks
 from synth.models.prepared import insert, insert_all, prepared_rows
 from synth.models.states import OPEN, Priority, State
 from synth.service.catalogue import fresh_rendition, fresh_segments
+from synth.service.orders import Order
+from synth.service.sealed_specs import to_row
+from synth.service.synthesis_quota import Charge, require_room
 from synth.service.webhooks.callbacks import Callback, callback_columns
+from synth.service.work_keys import lend
 from synth.service.work_limits import RETRY_AFTER, limit_reached
 from synth.snapshot import load
 from synth.spec import MAX_WAITING_CHARACTERS, SpeechRequest
-from synth.text.split import split
-from synth.types import CacheMode, Segment, Spec
+from synth.types import Segment
 from tenants.errors import NotFound
 from tenants.ids import new_id
+from tenants.quotas import NO_QUOTAS, Quotas
 from tenants.types import Caller, TenantRef
 
 # How long a failure that would repeat is answered from memory.
@@ -41,46 +43,6 @@ class MadeMeanwhile(Exception):  # noqa: N818
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry.key)
         self.entry = entry
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """A request on its way into rows."""
-
-    tenant: TenantRef
-    request: SpeechRequest
-    key: str
-    job_id: UUID
-    max_units: int
-    retention: Retention
-    priority: int = Priority.INTERACTIVE
-
-    def flight(self, key: str, *, refreshes: bool) -> str:
-        """What may share work with this order. Bypassed work is shared with nobody, and what a rule says is never
-        to be cached only with its like.
-        """
-        if self.request.cache is CacheMode.BYPASS:
-            return f"{key}:{self.job_id.hex}"
-        if not self.retention.store:
-            return f"{key}:unstored"
-        if refreshes and self.request.cache is CacheMode.REFRESH:
-            return f"{key}:refresh"
-        return key
-
-    @property
-    def stored(self) -> bool:
-        return self.request.cache is not CacheMode.BYPASS and self.retention.store
-
-    @property
-    def reads(self) -> bool:
-        """Whether it may take what is stored."""
-        return self.request.cache is CacheMode.USE and self.retention.store
-
-    @cached_property
-    def sentences(self) -> list[tuple[str, Segment]]:
-        """Every sentence with its key, in order."""
-        segments = segments_of(self.request.spec, max_units=self.max_units)
-        return [(segment_key(segment), segment) for segment in segments]
 
 
 def submit(
@@ -97,13 +59,15 @@ def submit(
     degraded: bool = False,
     callback: Callback | None = None,
     limited: bool = True,
+    quotas: Quotas | None = NO_QUOTAS,
 ) -> Job:
     """Queue what is missing and note who asked. Without a `retention` the rules are read from the database;
     `accounted` says that the request's usage is written already, `degraded` that Redis was away. `callback` is told of
-    the end. What is not `limited` is queued even where no more may wait.
+    the end. What is not `limited` is queued even where no more may wait. `quotas` are the tenant's; with None nothing
+    is charged.
 
-    Raises TooManyJobs for one more than may wait, SpeechFailed for work that failed just now and would again,
-    MadeMeanwhile when there is none left to do.
+    Raises TooManyJobs for one more than may wait, QuotaExceeded where engines may speak no more, SpeechFailed for work
+    that failed just now and would again, MadeMeanwhile when there is none left to do.
     """
     order = Order(
         tenant=caller.tenant,
@@ -113,15 +77,20 @@ def submit(
         max_units=max_units,
         retention=retention or _retention_now(caller.tenant, request),
         priority=priority,
+        charge=None if quotas is None else Charge(caller.key_id),
     )
     if request.characters > MAX_WAITING_CHARACTERS:
         # Takes seconds, in which a transaction would hold up every other writer of SQLite.
         _ = order.sentences
     with transaction.atomic():
         if limited:
-            _refuse_if_too_many_wait(order)
+            _refuse_if_too_many_wait(order, caller)
         _refuse_if_voice_is_gone(order)
         rendering = _open_rendering(order)
+        characters = sum(order.charge.opened.values()) if order.charge else 0
+        if characters and quotas is not None:
+            require_room(caller, quotas, characters=characters)
+        lend(order.tenant, rendering.id, request.spec.manner.encryption_key_id)
         job = create_job(
             caller,
             request,
@@ -144,16 +113,18 @@ def _retention_now(tenant: TenantRef, request: SpeechRequest) -> Retention:
     return snapshot.retention_of(request.spec, request.category)
 
 
-def segments_of(spec: Spec, *, max_units: int) -> list[Segment]:
-    """The sentences of a spec, in order."""
-    pieces = split(spec.text, language=spec.manner.language, max_units=max_units)
-    return [Segment(spec.manner, piece.strip()) for piece in pieces]
-
-
 def open_syntheses(
-    tenant: TenantRef, segments: Iterable[tuple[str, str, Segment]], *, stored: bool, category: str, priority: int
+    tenant: TenantRef,
+    segments: Iterable[tuple[str, str, Segment]],
+    *,
+    stored: bool,
+    category: str,
+    priority: int,
+    charge: Charge | None = None,
 ) -> dict[str, Synthesis]:
     """The open synthesis of each (flight, key, segment), made where there is none. Keyed by flight.
+
+    Those that are made are noted on the `charge`, and charged; without one nobody pays.
 
     The rows are locked, so that none can end before the caller has linked its parts to them. All submitters insert
     and lock in the order of the flights: those that share sentences wait for each other, never in a circle.
@@ -165,10 +136,12 @@ def open_syntheses(
             model_version=segment.manner.model_version,
             key=key,
             flight=flight,
-            segment=codec.to_json(segment),
+            segment=to_row(tenant, segment, key=key),
             category=category,
             stored=stored,
             priority=priority,
+            api_key_id=charge.api_key_id if charge else None,
+            characters=len(segment.text) if charge else 0,
         )
         for flight, key, segment in segments
     }
@@ -176,9 +149,13 @@ def open_syntheses(
     try:
         with transaction.atomic():  # nearly always all are new
             insert_all(rows)
+        found = wanted
     except IntegrityError:
-        return _join_syntheses(tenant, rows)
-    return wanted
+        found = _join_syntheses(tenant, rows)
+    if charge is not None:
+        ours = {row.id for row in rows}
+        charge.opened.update({row.id: row.characters for row in found.values() if row.id in ours})
+    return found
 
 
 def _join_syntheses(tenant: TenantRef, rows: Sequence[Synthesis]) -> dict[str, Synthesis]:
@@ -207,8 +184,9 @@ def _open_rendering(order: Order) -> Rendering:
     rendering = Rendering(
         tenant_id=order.tenant.id,
         key=order.key,
+        api_key_id=order.charge.api_key_id if order.charge else None,
         flight=flight,
-        spec=codec.to_json(order.request.spec),
+        spec=to_row(order.tenant, order.request.spec, key=order.key),
         category=order.request.category,
         stored=order.stored,
         priority=order.priority,
@@ -252,9 +230,9 @@ def _refuse_if_failed_just_now(order: Order, flight: str) -> None:
         raise SpeechFailed.of(error_code, repeats=True)
 
 
-def _refuse_if_too_many_wait(order: Order) -> None:
+def _refuse_if_too_many_wait(order: Order, caller: Caller) -> None:
     """Before anything is written, and never what is made already. One that would join others' work is one more, too."""
-    most = limit_reached(order.tenant) if order.priority == Priority.INTERACTIVE else None
+    most = limit_reached(caller) if order.priority == Priority.INTERACTIVE else None
     if most is not None:
         _refuse_if_made(order)
         raise TooManyJobs(params={"most": most}, retry_after=RETRY_AFTER, members={"max_open_jobs": most})
@@ -286,6 +264,7 @@ def _plan(order: Order, rendering: Rendering) -> None:
         stored=order.stored,
         category=order.request.category,
         priority=order.priority,
+        charge=order.charge,
     )
     by_key = {row.key: row for row in syntheses.values()}
     # Sentences may have ended between the look and the lock, unless the database has one writer at a time.
@@ -324,6 +303,9 @@ def _withdraw(rows: Iterable[Synthesis], order: Order) -> None:
     """Take back the sentences that were opened in vain. Those that others wait for are no longer ours alone."""
     ids = [row.id for row in rows]
     Synthesis.objects.filter(id__in=ids, parts=None, attempt=0, tenant_id=order.tenant.id).delete()
+    if order.charge is not None:
+        for row_id in ids:
+            order.charge.opened.pop(row_id, None)
 
 
 def create_job(

@@ -4,7 +4,7 @@ import logging
 import time
 from hashlib import sha256
 
-from synth import cards, codec, engine_time, health, metrics, paces, wiring
+from synth import cards, engine_time, health, metrics, paces, wiring
 from synth.audio.checks import BadAudio, longest
 from synth.audio.formats import get_format
 from synth.audio.pcm import to_flac
@@ -25,6 +25,10 @@ from synth.service.endings import Failure, give_back, sentence_spoken, synthesis
 from synth.service.engine_runs import OUT_OF_MEMORY, Sound, gives_the_same, speak
 from synth.service.object_sweep import discard, rescue
 from synth.service.references import load_references
+from synth.service.sealed_specs import from_row, text_column
+from synth.service.sealing import Altered, kept_sound
+from synth.service.storage_use import has_room
+from synth.service.work_keys import KeyGone, at_work
 from synth.stored import STORED_FORMAT, audio_object, references_column
 from synth.types import Segment
 from tenants.types import TenantRef
@@ -76,7 +80,16 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
     """Run the engine for one claimed sentence; store, publish, or say why not."""
     if claim.attempt > MAX_ATTEMPTS:
         return _fail(claim, Failure(code=claim.error_code or "worker_lost", detail="Every attempt lost its worker."))
-    segment = codec.from_json(Segment, claim.segment)
+    tenant = TenantRef(claim.tenant_id)
+    try:
+        with at_work(tenant, claim.segment["manner"].get("encryption_key_id")):
+            _speak(claim, from_row(tenant, Segment, claim.segment, key=claim.key), engine)
+    except (KeyGone, Altered) as error:
+        _fail(claim, Failure(code=error.code))
+    return None
+
+
+def _speak(claim: Synthesis, segment: Segment, engine: Engine) -> None:
     manner = segment.manner
     most = longest(segment.text, speed=manner.speed, duration=manner.duration)
     deadline = conf().deadline + conf().deadline_factor * most
@@ -98,7 +111,6 @@ def synthesize(claim: Synthesis, engine: Engine) -> None:
     except Exception:  # whatever it was: the sentence must not wait for its lease to run out
         logger.exception("synthesis %s broke", claim.id)
         _retry(claim, Failure(code="internal_error"))
-    return None
 
 
 def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
@@ -106,14 +118,23 @@ def _publish(claim: Synthesis, segment: Segment, sound: Sound) -> None:
 
     Beside a remote store, whoever waits for the sentence has it through Redis while it is being stored.
     """
-    data = to_flac(sound.pcm)
-    digest = sha256(data).hexdigest()
-    tenant = TenantRef(claim.tenant_id)
-    if wiring.handover().offer(tenant, digest, data) and sentence_spoken(claim, digest=digest):
+    plain = to_flac(sound.pcm)
+    tenant, media_type = TenantRef(claim.tenant_id), get_format(STORED_FORMAT).media_type
+    kept = kept_sound(
+        tenant,
+        plain,
+        digest=sha256(plain).hexdigest(),
+        format_name=STORED_FORMAT,
+        media_type=media_type,
+        key_id=segment.manner.encryption_key_id,
+    )
+    digest = kept.digest
+    if wiring.handover().offer(tenant, digest, kept.data) and sentence_spoken(claim, digest=digest):
         wiring.doorbell().ring_io()
     rescue(tenant, digest)
-    wiring.object_store().put(audio_object(tenant, digest, STORED_FORMAT), data, get_format(STORED_FORMAT).media_type)
-    entry = _entry(claim, segment, sound, digest=digest, size=len(data)) if claim.stored else None
+    wiring.object_store().put(audio_object(tenant, digest, STORED_FORMAT), kept.data, media_type)
+    has_place = claim.stored and has_room(claim.tenant_id, claim.api_key_id, len(plain))
+    entry = _entry(claim, segment, sound, digest=digest, size=len(plain)) if has_place else None
     handed_on = synthesis_succeeded(
         claim, digest=digest, duration=sound.pcm.duration, seconds=sound.seconds, entry=entry
     )
@@ -145,12 +166,14 @@ def _entry(claim: Synthesis, segment: Segment, sound: Sound, *, digest: str, siz
         tenant_id=claim.tenant_id,
         kind=Entry.Kind.SEGMENT,
         key=claim.key,
+        api_key_id=claim.api_key_id,
         engine=claim.engine,
         model_version=claim.model_version,
         voice=segment.manner.voice,
         category=claim.category,
-        text=segment.text,
+        text=text_column(segment),
         references=references_column(segment.manner),
+        sealed_by=segment.manner.encryption_key_id or "",
         digest=digest,
         format=STORED_FORMAT,
         media_type=get_format(STORED_FORMAT).media_type,

@@ -25,9 +25,13 @@ from synth.queue.shutdown import stopping
 from synth.service.endings import Failure, give_back
 from synth.service.erasing import erase, erase_files
 from synth.service.objects import read_checked
+from synth.service.sealed_specs import transcript_of
+from synth.service.sealing import name_of, sealed
 from synth.service.voice_events import note, tell_ready, tell_refused
-from synth.stored import upload_object, voice_object
+from synth.service.work_keys import KeyGone, at_work, take_back
+from synth.stored import VOICE_TYPE, upload_object, voice_object
 from synth.types import CLONED
+from tenants.encryption import is_own
 from tenants.errors import untranslated as _
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
@@ -72,20 +76,24 @@ def decode(claim: ClonedVoice) -> None:
         _refuse(claim, claim.error_code or "worker_lost", NOT_READ)
         return
     try:
-        with kept_alive(
-            claim,
-            lease=conf().lease,
-            interval=conf().heartbeat,
-            deadline=conf().deadline,
-            at_deadline=let_the_lease_run_out,
+        with (
+            kept_alive(
+                claim,
+                lease=conf().lease,
+                interval=conf().heartbeat,
+                deadline=conf().deadline,
+                at_deadline=let_the_lease_run_out,
+            ),
+            at_work(TenantRef(claim.tenant_id), claim.sealed_by),
         ):
-            upload = read_checked(upload_object(TenantRef(claim.tenant_id), claim.id), claim.upload_digest)
-            _publish(claim, read_reference_apart(upload, limits=_limits(claim)))
+            _publish(claim, read_reference_apart(_upload_of(claim), limits=_limits(claim)))
     except ReferenceRefused as refused:
         if refused.may_pass:
             _retry(claim, Failure(code=refused.code))
         else:
             _refuse(claim, refused.code, refused.message, refused.params)
+    except KeyGone as error:
+        _refuse(claim, error.code, NOT_READ)
     except ObjectMissing:
         _refuse(claim, "upload_lost", NOT_READ)
     except (WorkError, MemoryError) as error:
@@ -93,6 +101,11 @@ def decode(claim: ClonedVoice) -> None:
     except Exception:  # whatever it was: the upload must not wait for its lease to run out
         logger.exception("upload of voice %s broke", claim.id)
         _retry(claim, Failure(code="internal_error"))
+
+
+def _upload_of(claim: ClonedVoice) -> bytes:
+    tenant = TenantRef(claim.tenant_id)
+    return read_checked(tenant, upload_object(tenant, claim.id), claim.upload_digest, key_id=claim.sealed_by)
 
 
 def _limits(claim: ClonedVoice) -> ReferenceLimits:
@@ -107,20 +120,22 @@ def _limits(claim: ClonedVoice) -> ReferenceLimits:
 
 def fingerprint_of(claim: ClonedVoice, audio: ReferenceAudio) -> str:
     """Of all that makes the voice: its sound, and what the engine is told of it."""
-    told = "\0".join((audio.fingerprint, claim.engine, claim.language, claim.transcript))
+    told = "\0".join((audio.fingerprint, claim.engine, claim.language, transcript_of(claim)))
     return CLONED + sha256(told.encode()).hexdigest()[:32]
 
 
 def _publish(claim: ClonedVoice, audio: ReferenceAudio) -> None:
     """Bytes to storage, then the fenced commit."""
     tenant, data = TenantRef(claim.tenant_id), to_flac(audio.pcm)
-    claim.digest = sha256(data).hexdigest()
+    claim.digest = name_of(tenant, sha256(data).hexdigest(), key_id=claim.sealed_by)
     claim.fingerprint = fingerprint_of(claim, audio)
     _erase_namesakes(claim)
     # Before the bytes are there: of whatever becomes of this row, these are deleted along.
     if not fenced(claim).update(digest=claim.digest):
         return
-    wiring.object_store().put(voice_object(tenant, claim.id, claim.digest), data, "audio/flac")
+    name = voice_object(tenant, claim.id, claim.digest)
+    kept = sealed(tenant, name, data, media_type=VOICE_TYPE, key_id=claim.sealed_by)
+    wiring.object_store().put(name, kept, VOICE_TYPE)
     try:
         published = _commit(claim, audio)
     except IntegrityError:  # another upload of the name or the sound was faster: next time it is found
@@ -176,6 +191,8 @@ def _refuse(claim: ClonedVoice, code: str, message: str, params: Any = None) -> 
 def _end(claim: ClonedVoice, **changes: Any) -> bool:
     """False when the claim was lost: another worker has it, or the voice was deleted meanwhile."""
     changes.setdefault("upload", Upload.DUE)
+    if is_own(claim.sealed_by):
+        take_back([claim.id])
     return fenced(claim).update(ended_at=database_now(), lease_until=None, **changes) == 1
 
 

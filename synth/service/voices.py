@@ -18,13 +18,21 @@ from synth import wiring
 from synth.errors import ServiceUnavailable, StorageUnavailable, TooManyVoices
 from synth.models import ClonedVoice, VoiceEvent
 from synth.models.clock import database_now
+from synth.models.locks import one_at_a_time
 from synth.models.states import State
 from synth.service.curation import Actor
 from synth.service.erasing import erase
+from synth.service.links import sealed_url
+from synth.service.sealed_specs import transcript_column
+from synth.service.sealing import key_id_now, sealed
+from synth.service.storage_use import quotas_now, reserve, voices_of
 from synth.service.voice_events import note
-from synth.stored import upload_object, voice_object
+from synth.service.work_keys import lend
+from synth.stored import VOICE_TYPE, upload_object, voice_object
 from tenants.errors import NotFound
 from tenants.ids import new_id
+from tenants.models.usage_day import NO_KEY
+from tenants.quotas import KEY, TENANT, QuotaExceeded, QuotaState
 from tenants.types import TenantRef
 from tenants.versions import raise_versions
 
@@ -66,7 +74,7 @@ def create_voice(
     """Take in an upload, and have it made a voice; False beside a voice that was made of this very file before.
 
     An upload with this id that is there already is the one, and is stored again if its process died before it was.
-    Raises TooManyVoices, and ServiceUnavailable while the file cannot be stored.
+    Raises TooManyVoices, QuotaExceeded, and ServiceUnavailable while the file cannot be stored.
     """
     left = ClonedVoice.objects.filter(tenant_id=tenant.id, id=voice_id).first() if voice_id else None
     if left is not None and left.state != State.CANCELED:
@@ -84,9 +92,10 @@ def _stored(row: ClonedVoice, upload: Upload) -> ClonedVoice:
     """The row once its file is in the store, and a worker is rung for it."""
     try:
         with _in_memory:
-            data = b"".join(upload.chunks())
-            name = upload_object(TenantRef(row.tenant_id), row.id)
-            wiring.object_store().put(name, data, "application/octet-stream")
+            tenant, data = TenantRef(row.tenant_id), b"".join(upload.chunks())
+            name = upload_object(tenant, row.id)
+            kept = sealed(tenant, name, data, media_type="", key_id=row.sealed_by)
+            wiring.object_store().put(name, kept, "application/octet-stream")
     except StorageUnavailable as error:
         ClonedVoice.objects.filter(id=row.id).update(state=State.CANCELED, ended_at=database_now())
         raise ServiceUnavailable(code=error.code, retry_after=5) from error
@@ -117,7 +126,10 @@ def delete_voice(tenant: TenantRef, text: str, *, actor: Actor) -> None:
 
 def voice_url(row: ClonedVoice) -> str:
     """A temporary URL of the sound of a ready voice, for operators: no answer of the API holds one."""
-    name = voice_object(TenantRef(row.tenant_id), row.id, row.digest)
+    tenant = TenantRef(row.tenant_id)
+    name = voice_object(tenant, row.id, row.digest)
+    if row.sealed_by:
+        return sealed_url(tenant, name, VOICE_TYPE, key_id=row.sealed_by, seconds=URL_SECONDS).url
     return wiring.object_store().url(name, expires_in=URL_SECONDS)
 
 
@@ -150,25 +162,42 @@ def _known(tenant: TenantRef, order: VoiceOrder, digest: str) -> ClonedVoice | N
     ).first()
 
 
+def _require_room(tenant: TenantRef, key_id: UUID | None, size: int) -> None:
+    """Raises QuotaExceeded."""
+    quotas = of_tenant, of_key = quotas_now(tenant.id, key_id)
+    for scope, whose, limit in ((TENANT, NO_KEY, of_tenant.max_voices), (KEY, key_id or NO_KEY, of_key.max_voices)):
+        count = voices_of(tenant.id, whose).count() if limit else 0
+        if limit and count >= limit:
+            raise QuotaExceeded(QuotaState(scope, "max_voices", limit, count))
+    full = reserve(tenant.id, key_id, size, quotas=quotas)
+    if full is not None:
+        raise QuotaExceeded(full)
+
+
 @transaction.atomic
 def _open(tenant: TenantRef, order: VoiceOrder, *, row_id: UUID, digest: str, size: int, actor: Actor) -> ClonedVoice:
+    one_at_a_time(f"voices of {tenant.id}")
     if ClonedVoice.objects.filter(tenant_id=tenant.id).count() >= MOST_VOICES:
         raise TooManyVoices(params={"most": MOST_VOICES})
+    _require_room(tenant, actor.api_key_id, size)
     consent = order.consent
+    key_id = key_id_now(tenant)
     row = ClonedVoice.objects.create(
         id=row_id,
         tenant_id=tenant.id,
         name=order.name,
         engine=order.engine,
         language=order.language,
-        transcript=order.transcript,
+        transcript=transcript_column(tenant, row_id, order.transcript, key_id=key_id),
         upload_digest=digest,
         upload_size=size,
+        sealed_by=key_id,
         consent_who=consent.who,
         consent_when=consent.when,
         consent_wording=consent.wording,
         api_key_id=actor.api_key_id,
         request_id=actor.request_id,
     )
+    lend(tenant, row.id, row.sealed_by)
     note(row, Kind.CREATED, actor=actor, consent=asdict(consent), upload=digest, bytes=size)
     return row

@@ -12,6 +12,7 @@ from synth.models import CurationAction, CurationBlock
 from synth.models.clock import database_now
 from synth.models.states import State
 from synth.service.curation import Actor, left_behind, open_action
+from synth.service.sealing import refuse_with_own_key
 from tenants.ids import new_id
 from tenants.types import TenantRef
 
@@ -25,11 +26,12 @@ LOADED_WITHIN = timedelta(minutes=15)
 def warm(tenant: TenantRef, lines: Sequence[Any], *, actor: Actor, action_id: UUID | None = None) -> CurationAction:
     """Have these lines spoken, below all other work. Bad ones are told of, and do not keep the others from it.
 
-    An action with this id that is there already is the one.
+    An action with this id that is there already is the one. Raises OffWithOwnKey.
     """
     left = left_behind(action_id)
     if left is not None:
         return left
+    refuse_with_own_key(tenant)
     columns = {"matched": len(lines), "state": State.WAITING, "id": action_id or new_id()}
     action = open_action(CurationAction.Kind.WARM, tenant=tenant, actor=actor, **columns)
     for start in range(0, len(lines), BLOCK * BLOCKS_AT_ONCE):

@@ -14,7 +14,7 @@ from synth.models.locks import one_at_a_time
 from synth.models.prepared import prepared_rows
 from synth.models.states import OPEN, Priority
 from tenants.models import Tenant
-from tenants.types import TenantRef
+from tenants.types import Caller, TenantRef
 
 RETRY_AFTER = 5.0
 # So many transactions may add jobs to one tenant at a time and not see each other's. No more can be open: PostgreSQL
@@ -22,11 +22,17 @@ RETRY_AFTER = 5.0
 UNSEEN = 200
 
 
-def limit_reached(tenant: TenantRef) -> int | None:
-    """How many may wait, when so many do; None while there is room for one more.
+def limit_reached(caller: Caller) -> int | None:
+    """How many may wait, when so many do; None while there is room for one more: of the tenant, and of its key.
 
     To be asked before anything else in the transaction that adds it.
     """
+    tenant = caller.tenant
+    if caller.max_open_jobs:
+        one_at_a_time(f"jobs of {tenant.id}")
+        of_tenant = Job.objects.filter(tenant_id=tenant.id, priority=Priority.INTERACTIVE, state__in=OPEN)
+        if of_tenant.filter(api_key_id=caller.key_id).count() >= caller.max_open_jobs:
+            return caller.max_open_jobs
     most, waiting = _standing(tenant)
     if not most:
         return None

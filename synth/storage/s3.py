@@ -138,6 +138,19 @@ class S3Store:
                 for item in page.get("Contents", ()):
                     yield ListedObject(item["Key"].removeprefix(own), item["Size"], item["LastModified"])
 
+    def make_bucket(self) -> bool:
+        """False where it is there already."""
+        bucket, region = {"Bucket": self._settings.bucket}, self._settings.region
+        try:
+            with self._errors_told("HeadBucket"):
+                self._client().head_bucket(**bucket)
+        except ObjectMissing:
+            elsewhere = {"CreateBucketConfiguration": {"LocationConstraint": region}} if region != "us-east-1" else {}
+            with self._errors_told("CreateBucket"):
+                self._client().create_bucket(**bucket, **elsewhere)
+            return True
+        return False
+
     def _address(self, name: str) -> dict[str, str]:
         key = "/".join(filter(None, (self._settings.prefix, check_name(name))))
         return {"Bucket": self._settings.bucket, "Key": key}
@@ -214,6 +227,13 @@ def open_store(options: Mapping[str, str]) -> ObjectStore:
     if credentials is None:
         raise ValueError("the S3 store has no credentials: set access_key and secret_key, or one of boto's own sources")
     return S3Store(settings, session)
+
+
+def make_bucket(options: Mapping[str, str]) -> bool:
+    """Make the bucket of these options; False where it is there already. For whoever sets a server of their own up."""
+    store = open_store(options)
+    assert isinstance(store, S3Store)  # noqa: S101 - by the line above
+    return store.make_bucket()
 
 
 def _make_client(session: Any, settings: S3Settings, endpoint: str) -> Any:

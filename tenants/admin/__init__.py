@@ -2,5 +2,6 @@
 
 from tenants.admin.api_key import ApiKeyAdmin
 from tenants.admin.tenant import TenantAdmin
+from tenants.admin.user import GroupAdmin, UserAdmin
 
-__all__ = ["ApiKeyAdmin", "TenantAdmin"]
+__all__ = ["ApiKeyAdmin", "GroupAdmin", "TenantAdmin", "UserAdmin"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
@@ -17,11 +17,14 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from tenants import service
-from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin
+from tenants.admin.base import LIMIT_FIELDS, LimitForm, ServiceAdmin, used_words
 from tenants.keys import Kind
 from tenants.models import ApiKey
-from tenants.scopes import SCOPES
+from tenants.quota_use import used_in_days
+from tenants.quotas import KEY, NAMES
+from tenants.scopes import SCOPES, USUAL
 
+QUOTA_FIELDS = ["max_open_jobs", *NAMES]
 STATES = {"active": _("active"), "expired": _("expired"), "revoked": _("revoked")}
 
 
@@ -35,13 +38,14 @@ class IssueForm(LimitForm):
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
         choices=[(scope, scope) for scope in SCOPES],
-        initial=SCOPES,
+        initial=USUAL,
+        help_text=_("With keys:write a key makes and revokes others: for the tenant's own administration alone."),
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
     )
 
     class Meta:
         model = ApiKey
-        fields = ["tenant", "name", "kind", "scopes", "expires_at", *LIMIT_FIELDS]
+        fields = ["tenant", "name", "kind", "scopes", "expires_at", *LIMIT_FIELDS, *QUOTA_FIELDS]
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
@@ -53,7 +57,7 @@ class IssueForm(LimitForm):
 class ChangeForm(LimitForm):
     class Meta:
         model = ApiKey
-        fields = ["name", *LIMIT_FIELDS]
+        fields = ["name", *LIMIT_FIELDS, *QUOTA_FIELDS]
 
 
 @admin.register(ApiKey)
@@ -66,11 +70,11 @@ class ApiKeyAdmin(ServiceAdmin):
     autocomplete_fields = ["tenant"]
     actions = ["revoke"]
     actions_submit_line = ["revoke_this"]
-    shown = ["tenant", "hint", "scope_list", "state", "pepper"]
+    shown = ["quotas_used", "tenant", "hint", "scope_list", "state", "pepper", "made_by"]
     times = ["expires_at", "revoked_at", "last_used_at", "created_at"]
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:  # noqa: ARG002
-        return ["name", *LIMIT_FIELDS, *self.shown, *self.times] if obj else IssueForm.Meta.fields
+        return ["name", *LIMIT_FIELDS, *QUOTA_FIELDS, *self.shown, *self.times] if obj else IssueForm.Meta.fields
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:  # noqa: ARG002
         return [*self.shown, *self.times] if obj else []
@@ -95,6 +99,8 @@ class ApiKeyAdmin(ServiceAdmin):
             rate=asked["rate_limit"],
             burst=asked["rate_burst"],
         )
+        if any(asked[name] for name in QUOTA_FIELDS):
+            service.limit_key_quotas(key, **{name: asked[name] for name in QUOTA_FIELDS})
         key.token = token  # type: ignore[attr-defined]  # travels with this one instance to response_add
         return key
 
@@ -115,6 +121,8 @@ class ApiKeyAdmin(ServiceAdmin):
             service.rename_key(obj, asked["name"])
         if set(LIMIT_FIELDS) & set(form.changed_data):
             service.limit_key(obj, rate=asked["rate_limit"], burst=asked["rate_burst"])
+        if set(QUOTA_FIELDS) & set(form.changed_data):
+            service.limit_key_quotas(obj, **{name: asked[name] for name in QUOTA_FIELDS})
 
     def delete_model(self, request: HttpRequest, obj: ApiKey) -> None:  # noqa: ARG002
         service.delete_key(obj)
@@ -142,9 +150,19 @@ class ApiKeyAdmin(ServiceAdmin):
     def state(self, key: ApiKey) -> Any:
         return self.state_label(key)[1]
 
+    @display(description=_("used of quotas"))
+    def quotas_used(self, key: ApiKey) -> str:
+        return used_words(key, used_in_days(key.tenant_id, key.id, datetime.now(UTC).date()), KEY)
+
     @display(description=_("scopes"))
     def scope_list(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
+
+    @display(description=_("made by the key"))
+    def made_by(self, key: ApiKey) -> str:
+        """Of those that a tenant made itself."""
+        maker = ApiKey.objects.filter(id=key.made_by_id).first() if key.made_by_id else None
+        return str(maker or "-")
 
     @display(description=_("begins with"), ordering="lookup")
     def hint(self, key: ApiKey) -> str:

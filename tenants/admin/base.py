@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.admin.utils import label_for_field
 from django.db.models import Model
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
+from tenants.admin.bound import BoundAdmin
 from tenants.limits import MIN_RATE
+from tenants.models import ApiKey, Tenant
+from tenants.quota_use import Use
+from tenants.quotas import NAMES
 
 LIMIT_FIELDS = ["rate_limit", "rate_burst"]
 
@@ -28,7 +35,21 @@ class LimitForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
         return dict(cleaned)
 
 
-class ServiceAdmin(ModelAdmin):
+def used_words(row: Tenant | ApiKey, used: Use, scope: str) -> str:
+    """What is used of each quota of characters, a line each: beside its own number, where it has one."""
+    lines = (
+        (capfirst(str(label_for_field(name, type(row)))), _share(used[scope, name], getattr(row, name)))
+        for name in NAMES
+        if (scope, name) in used
+    )
+    return format_html_join(mark_safe("<br>"), "{}: {}", lines)
+
+
+def _share(used: int, quota: int | None) -> str:
+    return f"{used:,} / {quota:,} ({used / quota:.0%})" if quota else f"{used:,}"
+
+
+class ServiceAdmin(BoundAdmin):
     """A screen says what its two forms call; Django's own log, permissions and transaction stay in place."""
 
     def create(self, form: ModelForm[Any]) -> Model:

@@ -11,8 +11,9 @@ GAP = "gap"
 class Usage(models.Model):
     """`id` is the request's for what the cache answered, else the job's: to write a row again changes nothing.
 
-    `outcome` is hit, stale, restored, miss, refresh or bypass; `state` is how the work ended. A row whose outcome is
-    `gap` stands for `count` hits whose events Redis had to drop. Rows outlive their tenant: what was used stays true.
+    `outcome` is hit, stale, restored, miss, refresh or bypass, and refused, which counts for nothing, for a hit whose
+    sound the tenant's own key did not open; `state` is how the work ended. A row whose outcome is `gap` stands for
+    `count` hits whose events Redis had to drop. Rows outlive their tenant: what was used stays true.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)

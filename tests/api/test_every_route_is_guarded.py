@@ -13,13 +13,19 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from synth.models import ClonedVoice, CurationAction, LexiconWord, WebhookDelivery
+from synth.models import ClonedVoice, CurationAction, LexiconWord, Policy, WebhookDelivery
 from tenants import keys, service
-from tenants.models import ApiKey
+from tenants.encryption import own_key
+from tenants.models import ApiKey, OwnKey
 from tenants.scopes import (
     ALL,
+    AUDIT_READ,
     CACHE_READ,
     CACHE_WRITE,
+    ENCRYPTION_READ,
+    ENCRYPTION_WRITE,
+    KEYS_READ,
+    KEYS_WRITE,
     SPEECH_READ,
     SPEECH_WRITE,
     VOICES_READ,
@@ -79,6 +85,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/voices", "POST"): Case(VOICES_WRITE, 202, is_form=True),
     ("v1/voices/<str:voice_id>", "GET"): Case(VOICES_READ),
     ("v1/voices/<str:voice_id>", "DELETE"): Case(VOICES_WRITE, 204),
+    ("v1/encryption-keys", "GET"): Case(ENCRYPTION_READ),
+    ("v1/encryption-keys", "POST"): Case(ENCRYPTION_WRITE, body={"key": f"{'A' * 43}="}),
+    ("v1/encryption-keys/<str:key_id>", "DELETE"): Case(ENCRYPTION_WRITE, 204),
     ("v1/engines", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "GET"): Case(VOICES_READ),
     ("v1/lexicon", "POST"): Case(VOICES_WRITE, body={"text": "SQL", "alias": "sequel"}),
@@ -96,20 +105,37 @@ CASES: dict[tuple[str, str], Case] = {
     ("v1/webhooks/<str:webhook_id>/deliveries", "GET"): Case(WEBHOOKS_READ),
     ("v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>", "GET"): Case(WEBHOOKS_READ),
     ("v1/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay", "POST"): Case(WEBHOOKS_WRITE, 202),
+    ("v1/policies", "GET"): Case(CACHE_READ),
+    ("v1/policies", "POST"): Case(CACHE_WRITE, 201, body={"category": "news", "max_age": 60}),
+    ("v1/policies/<str:policy_id>", "GET"): Case(CACHE_READ),
+    ("v1/policies/<str:policy_id>", "PUT"): Case(CACHE_WRITE, body={"max_age": 60}),
+    ("v1/policies/<str:policy_id>", "DELETE"): Case(CACHE_WRITE, 204),
+    ("v1/tenant", "GET"): Case(SPEECH_READ),
+    ("v1/keys", "GET"): Case(KEYS_READ),
+    ("v1/keys", "POST"): Case(KEYS_WRITE, 201, body={"name": "shop", "scopes": [SPEECH_READ]}),
+    ("v1/keys/<str:key_id>", "GET"): Case(KEYS_READ),
+    ("v1/keys/<str:key_id>", "PATCH"): Case(KEYS_WRITE, body={"name": "shop"}),
+    ("v1/keys/<str:key_id>", "DELETE"): Case(KEYS_WRITE),
     ("v1/usage", "GET"): Case(SPEECH_READ),
     ("v1/usage/days", "GET"): Case(SPEECH_READ),
+    ("v1/usage/quotas", "GET"): Case(SPEECH_READ),
+    ("v1/usage/totals", "GET"): Case(SPEECH_READ),
     ("v1/savings", "GET"): Case(SPEECH_READ),
+    ("v1/audit", "GET"): Case(AUDIT_READ),
+    ("v1/audit/export", "GET"): Case(AUDIT_READ),
 }
-# For everyone; and the admin and `files/`, which have guards of their own.
+# For everyone; and the admin, its second factor and `files/`, which have guards of their own.
 OTHERWISE_GUARDED = {
     "v1/openapi.json",
     "docs/",
     "favicon.ico",
     "files/<path:name>",
+    "sealed/<str:ticket>",
     "healthz",
     "readyz",
     "metrics",
     "admin/",
+    "admin/second-factor/",
 }
 ROUTES = [str(route.pattern) for route in get_resolver().url_patterns if str(route.pattern) not in OTHERWISE_GUARDED]
 NAMED = sorted(case for case in CASES if "_id>" in case[0])
@@ -161,6 +187,13 @@ def finished(owner: Caller) -> Finished:
     )
     LexiconWord.objects.create(tenant=owner.member.tenant, text="SQL", kind="alias", value="as the owner says it")
     deliver(owner.member, "https://the-owner.example/hook", state="failed")
+    Policy.objects.create(tenant=owner.member.tenant, by_tenant=True, note="the owner's rule")
+    service.issue_key(owner.member.tenant, "the owner's shop", [SPEECH_READ])
+    OwnKey.objects.create(
+        tenant=owner.member.tenant,
+        key_id=own_key(owner.member.tenant.id, bytes(32)).id,
+        name="the owner's encryption key",
+    )
     return done
 
 
@@ -175,6 +208,12 @@ def ids_for(case: tuple[str, str], finished: Finished) -> list[str]:
     if "webhook_id" in case[0]:
         delivery = WebhookDelivery.objects.get()
         return [f"{delivery.endpoint.public_id} {delivery.public_id}"]
+    if "encryption" in case[0]:
+        return [OwnKey.objects.get().key_id]
+    if "policy_id" in case[0]:
+        return [Policy.objects.get().public_id]
+    if "key_id" in case[0]:
+        return [ApiKey.objects.get(name="the owner's shop").public_id]
     if "voice_id" in case[0]:
         return [ClonedVoice.objects.get().public_id]
     return [finished.job.public_id, *([finished.entry_id] if case[1] != "DELETE" else [])]
@@ -288,6 +327,8 @@ def test_no_answer_to_a_stranger_holds_anything_of_the_owners(
         "the owner's batch",
         "the owner's speaker",
         "the-owner.example",
+        "the owner's rule",
+        "the owner's shop",
         finished.job.tenant_id.hex,
     ]
     for speech_id in (*ids_for(case, finished), finished.entry_id):

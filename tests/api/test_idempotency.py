@@ -166,7 +166,7 @@ def test_the_lease_is_the_wait_and_thirty_seconds(owner: Caller, monkeypatch: py
     seen = []
     undertake = service.undertake
     monkeypatch.setattr("synth.service.undertake", lambda *a, lease: seen.append(lease) or undertake(*a, lease=lease))
-    monkeypatch.setattr(speaking, "_wait_for", lambda job, _: job)
+    monkeypatch.setattr(speaking, "wait_for", lambda job, _: job)
     speak(owner, wait=wait)
     assert seen == [timedelta(seconds=30 + wait)]
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from synth import wiring
-from synth.models import ClonedVoice, CurationAction, CurationBlock, LexiconWord
+from synth.models import ClonedVoice, CurationAction, CurationBlock, LexiconWord, Policy
 from synth.stored import upload_object
+from tenants.models import OwnKey
 from tests.api.caller import Caller, problem
 from tests.api.repeating import KEY, TEXT, die_before_the_answer_is_kept, told_before
 from tests.recordings import recording
@@ -24,6 +25,8 @@ DOORS = [
     ("/v1/cache/warmings", {"lines": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/batches", {"items": [{"text": TEXT}]}, 202, CurationAction),
     ("/v1/lexicon", {"text": "SQL", "alias": "sequel"}, 201, LexiconWord),
+    ("/v1/policies", {"category": "news", "max_age": 60}, 201, Policy),
+    ("/v1/encryption-keys", {"key": f"{'A' * 43}="}, 201, OwnKey),
 ]
 
 

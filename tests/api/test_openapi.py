@@ -44,6 +44,9 @@ OPERATIONS = {
     ("/v1/voices/{voice_id}", "get"): "getVoice",
     ("/v1/voices/{voice_id}", "delete"): "deleteVoice",
     ("/v1/engines", "get"): "listEngines",
+    ("/v1/encryption-keys", "get"): "listEncryptionKeys",
+    ("/v1/encryption-keys", "post"): "registerEncryptionKey",
+    ("/v1/encryption-keys/{key_id}", "delete"): "forgetEncryptionKey",
     ("/v1/lexicon", "get"): "listWords",
     ("/v1/lexicon", "post"): "saveWord",
     ("/v1/lexicon/{word_id}", "delete"): "deleteWord",
@@ -60,13 +63,41 @@ OPERATIONS = {
     ("/v1/webhooks/{webhook_id}/deliveries", "get"): "listWebhookDeliveries",
     ("/v1/webhooks/{webhook_id}/deliveries/{delivery_id}", "get"): "getWebhookDelivery",
     ("/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay", "post"): "replayWebhookDelivery",
+    ("/v1/policies", "get"): "listPolicies",
+    ("/v1/policies", "post"): "createPolicy",
+    ("/v1/policies/{policy_id}", "get"): "getPolicy",
+    ("/v1/policies/{policy_id}", "put"): "replacePolicy",
+    ("/v1/policies/{policy_id}", "delete"): "deletePolicy",
+    ("/v1/tenant", "get"): "getTenant",
+    ("/v1/keys", "get"): "listKeys",
+    ("/v1/keys", "post"): "createKey",
+    ("/v1/keys/{key_id}", "get"): "getKey",
+    ("/v1/keys/{key_id}", "patch"): "changeKey",
+    ("/v1/keys/{key_id}", "delete"): "revokeKey",
     ("/v1/usage", "get"): "listUsage",
     ("/v1/usage/days", "get"): "getUsageByDay",
+    ("/v1/usage/quotas", "get"): "getQuotas",
+    ("/v1/usage/totals", "get"): "listUsageTotals",
+    ("/v1/audit", "get"): "listAudit",
+    ("/v1/audit/export", "get"): "exportAudit",
     ("/v1/savings", "get"): "getSavings",
 }
 
 
-IDEMPOTENT = {"speak", "purge", "refresh", "pin", "unpin", "warm", "createVoice", "saveWord", "createBatch"}
+IDEMPOTENT = {
+    "speak",
+    "purge",
+    "refresh",
+    "pin",
+    "unpin",
+    "warm",
+    "createVoice",
+    "saveWord",
+    "createBatch",
+    "createPolicy",
+    "registerEncryptionKey",
+}
+TAKES_THE_OWN_KEY = {"speak", "getSpeech", "getSpeechAudio", "createVoice", "getVoice"}
 
 
 @pytest.fixture
@@ -105,9 +136,21 @@ def test_a_request_has_the_fields_that_are_read(document: dict[str, Any]) -> Non
     assert set(document["components"]["schemas"]["SpeechRequest"]["properties"]) == FIELDS
 
 
+def test_every_list_has_the_parameters_of_its_pages(document: dict[str, Any]) -> None:
+    listed = 0
+    for told in operations(document).values():
+        kind = str(told["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema"))
+        named = {parameter["name"] for parameter in told.get("parameters", []) if parameter["in"] == "query"}
+        assert ("Paginated" in kind) is ("limit" in named) is bool({"cursor", "offset"} & named), told["operationId"]
+        listed += "limit" in named
+    assert listed >= 12
+
+
 def test_it_says_which_operations_take_an_idempotency_key(document: dict[str, Any]) -> None:
     for told in operations(document).values():
         named = {parameter["name"] for parameter in told.get("parameters", []) if parameter["in"] == "header"}
+        assert ("Refrain-Encryption-Key" in named) == (told["operationId"] in TAKES_THE_OWN_KEY)
+        named -= {"Refrain-Encryption-Key"}
         assert named == ({"Idempotency-Key"} if told["operationId"] in IDEMPOTENT else set())
         if named:
             assert {"400", "409", "422"} <= set(told["responses"])
@@ -140,8 +183,9 @@ def test_the_page_is_whole_without_a_network(settings: Any) -> None:
     assert page.status_code == 200
     html = page.content.decode()
     assert re.findall(r"https?://", html) == []
-    assets = re.findall(r'(?:src|href)="(/[^"]+)"', html)
+    assets = [address.replace("&amp;", "&") for address in re.findall(r'(?:src|href)="(/[^"]+)"', html)]
     assert len(assets) >= 3
     for asset in assets:
         assert Client().get(asset).status_code == 200, asset
-    assert "/v1/openapi.json" in html
+    (script,) = [asset for asset in assets if asset.startswith("/docs/")]
+    assert "/v1/openapi.json" in Client().get(script).content.decode()

@@ -50,3 +50,11 @@ def test_an_old_limit_is_not_remembered(owner: Caller) -> None:
     assert owner.speak(text="Two.").status_code == 429
     service.limit_work(owner.member.tenant, max_open_jobs=2, max_running=None)
     assert [owner.speak(text=text).status_code for text in ("Two.", "Three.")] == [202, 429]
+
+
+def test_a_key_has_a_limit_of_its_own(owner: Caller) -> None:
+    service.limit_work(owner.member.tenant, max_open_jobs=0, max_running=None)
+    service.limit_key_quotas(owner.member.key, max_open_jobs=2)
+    answers = [owner.speak(text=f"Number {number}.") for number in range(3)]
+    assert [answer.status_code for answer in answers] == [202, 202, 429]
+    assert problem(answers[-1])["max_open_jobs"] == 2

@@ -12,7 +12,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from synth.api import files, jobs, speech  # noqa: F401 - so that every Problem is loaded
+from synth.api import files, jobs, keys, speech  # noqa: F401 - so that every Problem is loaded
 from tenants.errors import Problem
 from ttsproject import problems  # noqa: F401
 

@@ -208,7 +208,7 @@ def test_up_to_five_thousand_characters_may_wait(owner: Caller, monkeypatch: Any
         seen.append(seconds)
         return job
 
-    monkeypatch.setattr("synth.service.speaking._wait_for", note)
+    monkeypatch.setattr("synth.service.speaking.wait_for", note)
     assert owner.speak(text=text, wait=60).status_code == 202
     assert seen == [pytest.approx(60, abs=5) if waits else 0]
 

@@ -40,6 +40,7 @@ UNLIKE = (
     "SELECT count(*) FROM synth_job JOIN synth_rendering ON synth_rendering.id = synth_job.rendering_id WHERE"
     " synth_job.state <> synth_rendering.state OR synth_rendering.state = 'succeeded' AND synth_rendering.digest = ''"
 )
+ANCHOR = ".json"  # of the audit: an object that is named for its day
 LIMITS = {
     "stuck": 0,
     "open_work": 0,
@@ -77,7 +78,8 @@ def reconciled(stack: Stack, objects: Objects, *, cache: RedisServer) -> Figures
 def objects_in_folder(stack: Stack) -> Objects:
     files = (path for path in (stack.directory / "audio").rglob("*") if path.is_file())
     visible = (path for path in files if not any(part.startswith(".") for part in path.parts[-4:]))
-    return {path.stem: sha256(path.read_bytes()).hexdigest() for path in visible}
+    sounds = (path for path in visible if path.suffix != ANCHOR)
+    return {path.stem: sha256(path.read_bytes()).hexdigest() for path in sounds}
 
 
 def objects_in_bucket(server: NanioServer) -> Objects:
@@ -90,7 +92,7 @@ def objects_in_bucket(server: NanioServer) -> Objects:
         aws_secret_access_key=options["secret_key"],
     )
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=server.bucket)
-    names = [item["Key"] for page in pages for item in page.get("Contents", [])]
+    names = [item["Key"] for page in pages for item in page.get("Contents", []) if not item["Key"].endswith(ANCHOR)]
     return {
         Path(name).stem: sha256(client.get_object(Bucket=server.bucket, Key=name)["Body"].read()).hexdigest()
         for name in names

@@ -1,10 +1,12 @@
 """The rows of the scoreboard that have a command; a row is one file and a line here."""
 
 from tests.faults import (
+    audit_tampered,
     broker_away,
     broker_killed,
     cache_away,
     chaos,
+    drawn_requests,
     dropped_connections,
     dying_web,
     flood,
@@ -13,6 +15,7 @@ from tests.faults import (
     hostile_uploads,
     killed_workers,
     long_runs,
+    overspent,
     poison,
     rolling_restart,
     soak,
@@ -43,6 +46,9 @@ ROWS: dict[str, Row] = {
         webhooks.ROW,
         forbidden_addresses.ROW,
         flood.ROW,
+        overspent.ROW,
+        drawn_requests.ROW,
+        audit_tampered.ROW,
         chaos.ROW,
         soak.ROW,
     )

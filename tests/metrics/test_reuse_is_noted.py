@@ -7,7 +7,7 @@ import pytest
 from synth import engine_time
 from synth.engine_time import Use
 from synth.models import EngineDay, Entry
-from synth.service.submission import segments_of
+from synth.service.orders import segments_of
 from synth.spec import SpeechRequest
 from tests.cards import published_cards  # noqa: F401 - a fixture
 from tests.finished import _request as read

@@ -209,3 +209,26 @@ def test_staff_without_rights_see_nothing_and_change_nothing(client, django_user
     data = {"action": "revoke", "_selected_action": [str(world.owner.key.id)]}
     assert client.post(reverse(f"{KEYS}_changelist"), data).status_code == 403
     assert ApiKey.objects.get(id=world.owner.key.id).revoked_at is None
+
+
+def test_encryption_is_set_once_there_are_keys_to_wrap_with(browser, world, settings):
+    page = reverse(f"{TENANTS}_change", args=[world.owner.tenant.id])
+    said = {"name": "Owner", "slug": "owner", "encryption": "platform"}
+    settings.REFRAIN_ENCRYPTION_KEYS = {}
+    assert "REFRAIN_ENCRYPTION_KEYS" in browser.post(page, said).content.decode()
+    settings.REFRAIN_ENCRYPTION_KEYS = {"first": b"1" * 32}
+    before = Tenant.objects.get(id=world.owner.tenant.id)
+    assert browser.post(page, said).status_code == 302
+    after = Tenant.objects.get(id=world.owner.tenant.id)
+    assert (before.encryption, after.encryption) == ("none", "platform")
+    assert after.snapshot_version > before.snapshot_version
+    assert browser.post(page, {"name": "Owner", "slug": "owner"}).status_code == 302
+    assert Tenant.objects.get(id=world.owner.tenant.id).encryption == "platform"
+
+
+def test_a_new_tenant_has_the_encryption_and_the_audit_that_its_form_says(browser, world, settings):
+    settings.REFRAIN_ENCRYPTION_KEYS = {"first": b"1" * 32}
+    said = {"name": "Acme", "slug": "acme", "encryption": "platform", "audit_text": "none", "audit_days": "30"}
+    assert browser.post(reverse(f"{TENANTS}_add"), said).status_code == 302
+    made = Tenant.objects.get(slug="acme")
+    assert (made.encryption, made.audit_text, made.audit_days) == ("platform", "none", 30)

@@ -7,6 +7,7 @@ import os
 import sys
 
 from ttsproject.launch import environment, preflight, services, valkey, voices, welcome
+from ttsproject.launch.container import DEFAULT_MAX_WAITERS, THREADS_FOR_HITS
 from ttsproject.launch.environment import RunEnvironment
 from ttsproject.launch.guard import Guard
 from ttsproject.launch.logs import Terminal
@@ -14,9 +15,6 @@ from ttsproject.launch.preflight import CannotStart
 from ttsproject.launch.supervisor import Service, Supervisor
 
 REDIS, SETUP, API, ENGINE, IO, BEAT = "redis", "setup", "api", "engine", "io", "beat"
-# Beside the threads that requests may wait in: enough that hits never queue behind them.
-THREADS_FOR_HITS = 16
-DEFAULT_MAX_WAITERS = 48
 # Said by Celery on every start as root, which in a container is nothing unusual.
 QUIET = "ignore:You're running the worker"
 

@@ -8,11 +8,11 @@ CELERY = (sys.executable, "-m", "celery", "-A", "ttsproject", "--quiet")
 ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO")
 
 
-def api(port: int, *, threads: int, workers: int = 1) -> list[str]:
+def api(port: int, *, threads: int, workers: int = 1, host: str = "127.0.0.1") -> list[str]:
     """`threads` per process: one for each request that may wait, and enough besides that hits never queue."""
     return [
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "ttsproject.wsgi:application"),
-        *("--host", "127.0.0.1", "--port", str(port)),
+        *("--host", host, "--port", str(port)),
         *("--workers", str(workers), "--blocking-threads", str(threads), "--backlog", "1024"),
         *("--backpressure", str(4 * threads), "--no-ws", "--workers-kill-timeout", "5"),
         *("--respawn-failed-workers", "--respawn-interval", "1"),

@@ -18,6 +18,7 @@ from synth.models import CurationAction, CurationLine
 from synth.models.states import State
 from synth.service.batches.items import Item, ItemReader, ReadItem
 from synth.service.curation import Actor, left_behind, open_action
+from synth.service.sealing import refuse_with_own_key
 from synth.service.webhooks.callbacks import callback_columns, callback_of
 from synth.snapshot import load
 from tenants.errors import NotFound
@@ -47,11 +48,13 @@ def create_batch(
     A batch with this id that is there already is the one.
 
     Raises InvalidSpeech when there are no items, too many or none that can be read, and for a callback that is not
-    allowed; TooManyBatches; ServiceUnavailable while no engine has published a card. Passes on what `items` raises.
+    allowed; TooManyBatches; OffWithOwnKey; ServiceUnavailable while no engine has published a card. Passes on what
+    `items` raises.
     """
     left = left_behind(batch_id)
     if left is not None:
         return left
+    refuse_with_own_key(tenant)
     snapshot = load(tenant.id)
     if snapshot is None:
         raise NotFound

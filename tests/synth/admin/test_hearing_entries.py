@@ -39,12 +39,13 @@ def test_an_entry_of_a_format_that_is_gone_is_still_listed(admin_client, world: 
 
 def test_entries_are_found_by_what_people_remember(admin_client, world: World):
     chinese = make_entry(world.owner.tenant, CHINESE)
-    english = make_entry(world.stranger.tenant, ENGLISH, voice="af_heart", engine="hibari")
+    english = make_entry(world.stranger.tenant, ENGLISH, voice="zf_two", engine="hibari")
+    publish_card("hibari")
     asked = {
         "公园散步": chinese,
         "train leaves": english,
         world.owner.tenant.slug: chinese,
-        "af_heart": english,
+        "ZF_two": english,
         "hibari": english,
         chinese.key: chinese,
         f"ent_{english.id.hex}": english,

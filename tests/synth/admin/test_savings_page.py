@@ -1,13 +1,10 @@
 """The savings' page: who may see it, whose days it tells of, and what it leaves out where nobody set a price."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.urls import reverse
 
-from synth.admin import savings
 from tests.synth.admin.pages import list_of, words
 from tests.synth.savings.world import MONDAY, TUESDAY, measured, moment, request
 from tests.world import World
@@ -76,13 +73,3 @@ def test_only_who_may_see_it_sees_it(client, used: World) -> None:
     assert client.get(ADDRESS).status_code == 403
     staff.user_permissions.add(Permission.objects.get(codename="view_engineday"))
     assert client.get(ADDRESS).status_code == 200
-
-
-def test_the_first_page_tells_what_was_saved_lately(client, admin_client, world: World) -> None:
-    savings._lately.cache_clear()
-    request(world.owner.tenant, datetime.now(UTC), 123_456)
-    assert "123,456" in words(admin_client.get(reverse("admin:index")).content.decode())
-    staff = User.objects.create_user("staff", password="staff-password", is_staff=True)
-    client.force_login(staff)
-    assert "123,456" not in client.get(reverse("admin:index")).content.decode()
-    savings._lately.cache_clear()

@@ -81,11 +81,15 @@ def test_what_asks_no_cache_is_let_in_by_one_round_trip(ask, warm, sent: RoundTr
     assert len([command for command in sent[before:] if b"EVALSHA" in command]) == 1
 
 
-def test_a_refused_one_costs_no_more(ask, warm, world: World, sent: RoundTrips, django_assert_num_queries):
+def test_a_refused_one_costs_one_more_for_its_audit(
+    ask, warm, world: World, sent: RoundTrips, django_assert_num_queries
+):
     tenant_service.limit_tenant(world.owner.tenant, rate=0.01, burst=1)
     assert ask().status_code == 200
-    with django_assert_num_queries(0), round_trips(sent, 1):
+    with django_assert_num_queries(0), round_trips(sent, 2):
         assert ask().status_code == 429
+    assert b"rate_limited" in sent[-1]
+    assert world.owner.tenant.id.hex.encode() in sent[-1]
 
 
 def test_a_restart_of_scripts_costs_round_trips_and_no_error(ask, warm, sent, redis_server, django_assert_num_queries):

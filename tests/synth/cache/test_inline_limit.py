@@ -28,7 +28,7 @@ def test_a_stored_sound(ask, finished: Finished, limit: bool):
 
 
 def test_a_new_sound(ask, finished: Finished, limit: bool):
-    spoken = speaking._deliver_job(
+    spoken = speaking.deliver_job(
         Job.objects.select_related("rendering").get(),
         SpeechRequest(spec=None, cache=CacheMode.USE, delivery=Delivery.INLINE),  # type: ignore[arg-type]
     )

@@ -10,7 +10,7 @@ from synth.keys import segment_key
 from synth.models import Entry, Job, Policy, Rendering, RenderingPart, Synthesis
 from synth.models.states import OPEN, Priority, State
 from synth.service import speaking
-from synth.service.submission import segments_of
+from synth.service.orders import segments_of
 from synth.types import Spec
 from tests.finished import Finished, finish
 from tests.synth.cache.conftest import BODY, Speaker
