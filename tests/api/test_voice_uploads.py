@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from synth.models import ClonedVoice
+from tenants import service
 from tests.api.caller import Caller, problem, refused_fields
-from tests.recordings import CONSENT, form
+from tests.recordings import CONSENT, form, recording
 
 pytestmark = pytest.mark.django_db
 
@@ -93,3 +94,14 @@ def test_a_form_that_cannot_be_read_is_refused(owner: Caller, content_type: str)
     answer = owner.client.post("/v1/voices", b"nonsense", content_type=content_type)
     assert answer.status_code in {400, 422}
     assert problem(answer)
+
+
+@pytest.mark.parametrize("quota", ["max_voices", "max_storage"])
+def test_beyond_a_quota_none_is_taken(owner: Caller, quota: str):
+    assert upload(owner).status_code == 202
+    service.limit_quotas(owner.member.tenant, **{quota: 1})
+    answer = upload(owner, name="another", data=recording(2))
+    body = problem(answer)
+    assert (answer.status_code, body["code"], body["quota"], body["limit"]) == (429, "quota_exceeded", quota, 1)
+    assert "Retry-After" not in answer
+    assert ClonedVoice.objects.count() == 1

@@ -16,7 +16,7 @@ from tests.faults.asking import crowd
 from tests.servers.speech import RATE, Answer, SpeechServer, pitch, tone
 from tests.stack import Stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.any_database]
 
 VOICES = tuple(f"voice_{number}" for number in range(10))
 TEXTS = tuple(" ".join(["word"] * (4 * length)) + "." for length in range(1, 6))

@@ -8,7 +8,7 @@ from tests.engines.counting import HANG
 from tests.faults.asking import crowd, jobs_in, rows, runs_of, wait_until_all_end
 from tests.stack import Stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.any_database]
 
 
 def test_a_hung_run_ends_at_its_deadline_and_the_worker_goes_on(make_stack) -> None:

@@ -12,7 +12,7 @@ from tenants import keys
 from tests.servers.inbox import Inbox, Reply
 from tests.stack import Stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.any_database]
 
 PASSWORD = "a long password that no log may hold"
 WRONG = "another one that somebody mistyped"

@@ -15,7 +15,7 @@ from tests.servers.redis_cluster import RedisClusterServers
 from tests.servers.redis_sentinel import SentinelServers
 from tests.stack import Stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.any_database]
 TEXT = "What was said once is not made again."
 
 
