@@ -46,6 +46,15 @@ SELECT gen_random_uuid(), tenants.ids[1 + ((n %% 1000) * (n %% 1000)) %% array_l
   'voice_' || n %% 8, 'zh', '', 'url', 40, 3.5, ''
 FROM generate_series(1, %(usage)s) AS n, (SELECT array_agg(id) AS ids FROM tenants_tenant) AS tenants
 """
+AUDIT = """
+INSERT INTO tenants_auditevent (id, chain, tenant_id, sequence, at, actor_kind, actor_id, actor_name, action, object,
+  status, outcome, cache, characters, count, request_id, address, text_kind, text, detail, mac)
+SELECT gen_random_uuid(), tenant_id, tenant_id, row_number() OVER (PARTITION BY tenant_id ORDER BY at), at, 'key',
+  md5(tenant_id::text), 'a key', 'POST /v1/speech', '', 200,
+  CASE WHEN state = 'failed' THEN 'speech_failed' ELSE 'ok' END, CASE WHEN outcome = 'hit' THEN 'hit' ELSE '' END,
+  characters, 1, md5(id::text), '192.0.2.' || characters %% 9, 'hash', md5(id::text), '', md5(id::text) || md5(at::text)
+FROM tenants_usage
+"""
 DAYS_OF_USAGE = """
 INSERT INTO tenants_usageday (day, tenant_id, api_key_id, engine, voice, outcome, state, requests, characters,
   synthesised, seconds)
@@ -92,7 +101,7 @@ SELECT gen_random_uuid(), now() - n * interval '1 minute',
     'storage', json_build_object('bytes', 5000000000, 'entries', %(entries)s, 'discarded', 12))
 FROM generate_series(1, %(samples)s) AS n
 """
-SEEDS = (ENTRIES, USAGE, DAYS_OF_USAGE, PHRASES, MISSES, FAILURES, ENGINE_DAYS, LATENCIES, ALL_SAMPLES)
+SEEDS = (ENTRIES, USAGE, AUDIT, DAYS_OF_USAGE, PHRASES, MISSES, FAILURES, ENGINE_DAYS, LATENCIES, ALL_SAMPLES)
 
 
 def main() -> None:
@@ -105,7 +114,9 @@ def main() -> None:
     entries, usage = (2_000, 10_000) if arguments.quick else (arguments.entries, arguments.usage)
     with _database():
         _seed(entries, usage)
-        print(f"{entries:,} entries, {usage:,} rows of usage, {TENANTS} tenants, {arguments.times} times each\n")
+        print(
+            f"{entries:,} entries, {usage:,} rows of usage and as many of audit, {TENANTS} tenants, {arguments.times} times each\n"
+        )
         print("| page | median ms | CPU of it, ms | worst ms |")
         print("|---|---|---|---|")
         for name, address in _pages():
@@ -164,6 +175,7 @@ def _pages() -> list[tuple[str, str]]:
     from django.urls import reverse
 
     entries = reverse("admin:synth_entry_changelist")
+    audit = reverse("admin:tenants_auditevent_changelist")
 
     def asked(**query: str) -> str:
         return f"{entries}?{urlencode(query)}"
@@ -182,6 +194,9 @@ def _pages() -> list[tuple[str, str]]:
         ("entries that are served old: few", asked(standing="stale")),
         ("pinned entries", asked(standing="pinned")),
         ("usage by request", reverse("admin:tenants_usage_changelist")),
+        ("the audit", audit),
+        ("the audit: what was refused", f"{audit}?outcome=refused"),
+        ("the audit: an id that none has", f"{audit}?q=job_{'0' * 32}"),
         ("usage by day", reverse("admin:tenants_usageday_changelist")),
     ]
 
