@@ -115,7 +115,7 @@ def main() -> None:
     with _database():
         _seed(entries, usage)
         print(
-            f"{entries:,} entries, {usage:,} rows of usage and as many of audit, {TENANTS} tenants, {arguments.times} times each\n"
+            f"{entries:,} entries, {usage:,} rows each of usage and audit, {TENANTS} tenants, {arguments.times} times\n"
         )
         print("| page | median ms | CPU of it, ms | worst ms |")
         print("|---|---|---|---|")
