@@ -77,7 +77,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     list_select_related = ["tenant"]
     list_filter = [filters.TENANT, ActorFilter, ActionFilter, OutcomeFilter, ("at", RangeDateTimeFilter)]
     list_before_template = "admin/tenants/auditevent/export.html"
-    search_fields = ["=object", "=actor_id"]
+    search_fields = ["object__exact", "actor_id__exact"]
     search_help_text = _("Request id, id of an object, or id of a key or operator")
     fields = [
         "at", "tenant", "sequence", "who", "actor_id", "action", "object", "status", "outcome", "cache", "characters",

@@ -103,11 +103,15 @@ def _answer(request: HttpRequest, started: float) -> HttpResponse:
         except StaleSnapshot:
             pass
         except REFUSALS:
-            # A refusal out of memory counts only when the memory is right.
-            if snapshot is None or service.is_fresh(snapshot, visit):
+            if snapshot is None or _is_right(snapshot, visit):
                 raise
         snapshot = wiring.snapshots().reload(snapshot.tenant.id) if snapshot else None
     raise ServiceUnavailable(retry_after=1)
+
+
+def _is_right(snapshot: Snapshot, visit: Visit | None) -> bool:
+    """A refusal out of memory counts only when the memory is right; to somebody who is known, by the database, too."""
+    return service.is_fresh(snapshot, visit) and (visit is None or service.is_latest(snapshot))
 
 
 speech.cls = SpeechCollection  # type: ignore[attr-defined]  # the schema generator looks here

@@ -2,7 +2,7 @@
 
 from synth.service.account import Account, account_of
 from synth.service.accounting import drain_usage
-from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh
+from synth.service.admission import Inquiry, StaleSnapshot, Visit, is_fresh, is_latest
 from synth.service.audit_proof import (
     anchors_of,
     ask_for_verification,
@@ -134,6 +134,7 @@ __all__ = [
     "in_state",
     "is_at_hand",
     "is_fresh",
+    "is_latest",
     "judge_misses",
     "keep",
     "let_go",

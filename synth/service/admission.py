@@ -181,6 +181,15 @@ def is_fresh(snapshot: Snapshot, visit: Visit | None = None) -> bool:
     return True
 
 
+def is_latest(snapshot: Snapshot) -> bool:
+    """Whether the database says so: Redis is told of a change a moment after others may have read it there."""
+    try:
+        _require_version_of_database(snapshot)
+    except StaleSnapshot:
+        return False
+    return True
+
+
 def _settled(visit: Visit, ask: Callable[[Gate], Lookup], *, asked: Asked | None) -> Lookup:
     cache, snapshot = wiring.rendition_cache(), visit.snapshot
     metered = [] if visit.admission.admitted else visit.metered()

@@ -93,8 +93,11 @@ def _voice(stack: Stack, client: httpx.Client) -> list[bytes]:
     assert answer.status_code == 202, answer.text
     href = answer.json()["href"]
     stack.wait_until(lambda: client.get(href).json()["state"] != "pending", seconds=60, what="the voice")
+    told = client.get(href).json()
+    assert told["state"] == "ready", told
     body = {"text": OWN_TEXT, "voice": answer.json()["id"], "language": "en", "wait": 60}
-    assert client.post("/v1/speech", json=body, headers=HEADER).json()["voice"] == "anna"
+    spoken = client.post("/v1/speech", json=body, headers=HEADER)
+    assert (spoken.status_code, spoken.json().get("voice")) == (200, "anna"), spoken.text
     return [recording()]
 
 
