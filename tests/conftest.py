@@ -66,11 +66,10 @@ def _no_notes_from_other_tests() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_renewals_from_other_tests(_django_db_marker: None) -> Iterator[None]:
     """What a test has asked to be made anew is queued, or given up, before its rows go: hence the marker."""
-    from synth.service import speaking
+    from tests.renewals import renewals_done
 
     yield
-    if speaking._renewals._thread._threads:
-        speaking._renewals._thread.submit(lambda: None).result(60)
+    renewals_done()
 
 
 @pytest.fixture

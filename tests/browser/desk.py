@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Literal
 
 from django.urls import reverse
 from playwright.sync_api import Browser, Page
@@ -24,9 +25,11 @@ def log_in(page: Page, url: str) -> None:
     page.wait_for_url(url + reverse("admin:index"))
 
 
-def signed_in(chromium: Browser, url: str, *, width: int) -> tuple[Page, list[str]]:
+def signed_in(
+    chromium: Browser, url: str, *, width: int, locale: str = "en", scheme: Literal["light", "dark"] = "dark"
+) -> tuple[Page, list[str]]:
     """A page after login, and the list that its script errors go to from before it."""
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme="dark", locale="en")
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, locale=locale)
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(f"{said.text} {said.location}") if said.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from synth import wiring
 from synth.models import Entry, FailureDay, LatencyDay, MissDay, PhraseDay, Policy, Sample, WebhookEndpoint
 from tenants.models import UsageDay
-from tests.browser.desk import OVERFLOW, PASSWORD, PICTURES, in_both_schemes, log_in
+from tests.browser.desk import OVERFLOW, PASSWORD, PICTURES, in_both_schemes, log_in, signed_in
 from tests.synth.admin.pages import list_of, page_of
 from tests.synth.admin.rows import CHINESE, ENGLISH, make_entry, publish_card, stored, tone
 from tests.synth.savings.world import measured
@@ -93,11 +93,7 @@ def fill() -> Entry:
 @pytest.mark.parametrize(("width", "language"), [(1440, "en"), (390, "en"), (1440, "zh-CN"), (390, "zh-CN")])
 def test_every_page_fits_and_draws(addresses: list[str], chromium: Browser, width: int, language: str) -> None:
     url, *paths = addresses
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme="dark", locale=language)
-    complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(f"{said.text} {said.location}") if said.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    log_in(page, url)
+    page, complaints = signed_in(chromium, url, width=width, locale=language)
     for number, path in enumerate(paths):
         page.goto(url + path)
         page.wait_for_load_state("networkidle")

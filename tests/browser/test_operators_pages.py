@@ -18,7 +18,7 @@ from tenants.audit.events import KEY, OPERATOR, Event
 from tenants.audit.writing import append
 from tenants.ids import new_id
 from tenants.models import AuditEvent, AuditFlag, Tenant, UsageDay
-from tests.browser.desk import OVERFLOW, PASSWORD, PICTURES, log_in
+from tests.browser.desk import OVERFLOW, PASSWORD, PICTURES, log_in, signed_in
 from tests.deliveries import deliver, endpoint
 from tests.synth.admin.pages import list_of, page_of
 from tests.synth.admin.rows import CHINESE, publish_card
@@ -108,11 +108,7 @@ def test_every_page_fits(
     addresses: list[str], chromium: Browser, width: int, language: str, scheme: Literal["light", "dark"]
 ) -> None:
     url, *paths = addresses
-    opened = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, locale=language)
-    complaints: list[str] = []
-    opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    log_in(opened, url)
+    opened, complaints = signed_in(chromium, url, width=width, locale=language, scheme=scheme)
     for path in paths:
         opened.goto(url + path)
         opened.wait_for_load_state("networkidle")

@@ -13,6 +13,7 @@ from synth.service import speaking
 from synth.service.orders import segments_of
 from synth.types import Spec
 from tests.finished import Finished, finish
+from tests.renewals import renewals_done
 from tests.synth.cache.conftest import BODY, Speaker
 from tests.world import World
 
@@ -38,11 +39,6 @@ def rule(tenant=None, **fields) -> Policy:
 def told(answer) -> str:
     """How the answer came: the status of the cache, or `queued`."""
     return "queued" if answer.status_code == 202 else answer.json()["cache"]
-
-
-def renewals_done() -> None:
-    """Their thread does one after the other: once this one is done, those before it are."""
-    speaking._renewals._thread.submit(lambda: None).result(60)
 
 
 def test_a_rule_shortens_and_lengthens_what_is_stored(ask, old, world: World):

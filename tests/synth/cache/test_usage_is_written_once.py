@@ -11,10 +11,11 @@ from synth.cache.usage_stream import UsageStreams
 from synth.keys import Kind, object_name, redis_key
 from synth.models import Entry, Job, Policy, Rendering
 from synth.models.states import State
-from synth.service import drain_usage, save_policy, speaking
+from synth.service import drain_usage, save_policy
 from tenants.ids import parse_id
 from tenants.models import Tenant, Usage
 from tests.finished import Finished
+from tests.renewals import renewals_done
 from tests.servers.redis import RedisServer
 from tests.world import World
 
@@ -78,7 +79,7 @@ def test_an_old_sound_is_told_as_such(ask, finished: Finished, world: World):
     save_policy(Policy(tenant=world.owner.tenant, max_age=60, stale=3600))
     Entry.objects.filter(id=finished.entry.id).update(made_at=timezone.now() - timedelta(seconds=600))
     assert [ask().json()["cache"] for _ in range(2)] == ["stale", "stale"]
-    speaking._renewals._thread.submit(lambda: None).result(60)  # what they began is done
+    renewals_done()
     drain_usage()
     assert rows(outcome="stale") == [("stale", 1)] * 2
 

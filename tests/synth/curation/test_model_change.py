@@ -12,12 +12,13 @@ from synth import cards, service
 from synth.models import CurationAction, CurationLine, EngineCardRow, Entry, Job, Policy, Rendering
 from synth.models.clock import database_now
 from synth.models.states import Priority
-from synth.service import model_change, speaking
+from synth.service import model_change
 from synth.service.synthesis import synthesize
 from synth.snapshot import load
 from tenants.models import Usage
 from tests.cards import COUNTING
 from tests.engines.counting import CountingEngine
+from tests.renewals import renewals_done
 from tests.synth.admin.pages import list_of, page_of
 from tests.synth.curation.conftest import Speaker
 from tests.synth.queue.desk import at_once, claim, render_all, said
@@ -25,10 +26,6 @@ from tests.synth.queue.desk import at_once, claim, render_all, said
 TEXTS = ["Never asked for again.", "Asked for often.", "Asked for once."]
 NEW = replace(COUNTING, model_version="counting-2")
 NEWEST = replace(COUNTING, model_version="counting-3")
-
-
-def renewals_done() -> None:
-    speaking._renewals._thread.submit(lambda: None).result(60)
 
 
 @pytest.fixture
